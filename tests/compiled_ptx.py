@@ -97,5 +97,4 @@ def test_ptx_compiles_to_machine_code_without_spills(
     with capsys.disabled():
         at = ".".join(map(str, capability))
         print(f"\n{game} {name} {at}: {registers} registers, {spills} bytes of spills")
-    assert len(registers) == 1
-    assert {*spills} == {"0"}
+    assert (len(registers), {*spills}) == (1, {"0"})

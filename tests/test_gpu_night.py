@@ -213,8 +213,7 @@ def test_a_machine_that_cannot_is_found_before_any_run(plant, said, tmp_path):
 @pytest.mark.long
 def test_a_method_that_raises_costs_its_own_runs(tmp_path, monkeypatch):
     code, _, summary = ended(rehearse(tmp_path, methods="slow,stumbles"), tmp_path)
-    assert code == 1
-    assert summary["failed"] == ""
+    assert (code, summary["failed"]) == (1, "")
     assert not summary["complete"]
     of = summary["methods"]
     assert of["slow"]["scores_back"] == of["slow"]["planned"] == RUNS

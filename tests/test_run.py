@@ -82,8 +82,7 @@ def test_running_again_does_nothing_and_changes_no_byte(finished):
     before, again = files(out), run_toy(out)
     assert f"{N_RUNS} finished: not run again" in again.stderr
     assert "all runs" not in again.stderr
-    assert again.stdout == stdout
-    assert files(out) == before
+    assert (again.stdout, files(out)) == (stdout, before)
 
 
 def test_a_run_is_identified_by_what_was_set(tmp_path):
@@ -271,8 +270,7 @@ def test_a_dry_run_says_what_would_run_by_method_and_writes_nothing(tmp_path):
 
 def test_a_dry_run_takes_the_times_of_a_stored_board_where_it_has_no_runs(finished, tmp_path):
     boards = shutil.copytree(finished[0] / "leaderboards", tmp_path / "leaderboards")
-    done = run_toy(tmp_path, "--dry-run")
-    assert done.stdout.count(f"(from {boards}/toy/paper/cost.csv)") == 1
+    assert run_toy(tmp_path, "--dry-run").stdout.count(f"(from {boards}/toy/paper/cost.csv)") == 1
 
 
 def test_run_json_follows_its_published_schema(finished):

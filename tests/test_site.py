@@ -111,8 +111,7 @@ def test_pages_of_the_docs_link_to_pages_of_the_docs(tools):
 def test_beliefs_that_move_are_those_of_agents_that_learn_here_and_are_small(tools):
     """The first moments of a stored world are learned again; a ring is by these numbers alone."""
     path = ROOT / "docs" / "assets" / "beliefs.js"
-    text = path.read_text("utf-8")
-    worlds = json.loads(text.removeprefix("globalThis.uqBeliefs=").rstrip(";\n"))
+    worlds = json.loads(path.read_text("utf-8").removeprefix("globalThis.uqBeliefs=").rstrip(";\n"))
     assert path.stat().st_size <= 60_000
     assert {len(of["seen"]) for one in worlds for of in one["methods"]} <= {
         len(one["steps"]) for one in worlds

@@ -215,7 +215,6 @@ def test_a_class_of_no_file_and_no_cell_is_refused_with_what_to_write(toy):
 
 def local_methods(method: str | type, out: Path | None = None) -> list[local.LocalPlugin]:
     """What one method adds."""
-    _ = Options("toy", methods=[method], out=out).selection
-    found = local.current()
+    _, found = Options("toy", methods=[method], out=out).selection, local.current()
     os.environ.pop(local.VARIABLE)
     return found

@@ -60,8 +60,7 @@ def test_a_skill_is_worth_what_it_is_beyond_its_best_control(plan):
         assert float(row["information_beyond"]) == pytest.approx(expected, abs=0.02)
         assert float(row["information_beyond_low"]) < float(row["information_beyond"])
         assert float(row["information_beyond_high"]) < expected + 0.05
-    table = pd.DataFrame(rows.values())
-    assert above_controls(table)["information"] == ["bootstrapped-dqn-masks"]
+    assert above_controls(pd.DataFrame(rows.values()))["information"] == ["bootstrapped-dqn-masks"]
     said = board_of(plan, planted).told.note
     assert "know nothing of the point, in information (bootstrapped-dqn-masks)." in said
 

@@ -179,8 +179,7 @@ def _of_words(said, methods, tasks):
              "calibrated": f"(?<!not )[Tt]rust {whose}"}  # fmt: skip
     for kind, verb in verbs.items():
         if found := re.search(rf"(?:{verb}) (.+?)(?: \(|:)", said):
-            named = names_in(found[1], methods.index)
-            wanted = of.get(kind, set())
+            named, wanted = names_in(found[1], methods.index), of.get(kind, set())
             if not (named <= wanted if isinstance(named, set) else named <= len(wanted)):
                 yield f"{found[0]}, and {kind} are {sorted(wanted)}"
 

@@ -75,8 +75,7 @@ def test_the_same_scores_give_the_same_bytes_in_any_order(plan, scores):
     again = from_csv(to_csv(Scores.of(scores), plan.suite.metrics).decode(), "scores.csv")
     assert Board.of(plan, again).files() == files
     np.random.default_rng(1).shuffle(scores)
-    shuffled = Board.of(plan, sorted(scores, key=lambda s: (s.task, s.method, s.seed)))
-    assert shuffled.files() == files
+    assert Board.of(plan, sorted(scores, key=lambda s: (s.task, s.method, s.seed))).files() == files
 
 
 def test_a_failed_run_is_shown_and_never_averaged_away(plan, scores):
@@ -117,8 +116,7 @@ def test_a_board_that_mixes_contents_says_so(plan, scores):
 
 def on_one_task(plan, scores):
     cells = tuple(cell for cell in plan.cells if cell.task.name == "freeway")
-    budget = plan.budget.model_copy(update={"tasks": ("freeway",)})
-    one = replace(plan, cells=cells, budget=budget)
+    one = replace(plan, cells=cells, budget=plan.budget.model_copy(update={"tasks": ("freeway",)}))
     return one, [score for score in scores if score.task == "freeway"]
 
 
@@ -211,8 +209,7 @@ def test_a_missing_value_is_not_an_empty_one_and_scores_are_read_back_exactly(pl
     scores[1] = replace(scores[1], values=scores[1].values | {"evaluation_return": None})
     text = to_csv(Scores.of(scores), plan.suite.metrics).decode()
     cells = [row["evaluation_return"] for row in csv.DictReader(io.StringIO(text))]
-    assert cells[:2] == ["", "none"]
-    assert [*from_csv(text, "scores.csv")] == scores
+    assert (cells[:2], [*from_csv(text, "scores.csv")]) == (["", "none"], scores)
 
 
 def test_the_same_result_is_the_same_whatever_it_cost(plan, scores):

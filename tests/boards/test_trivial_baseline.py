@@ -148,7 +148,6 @@ def test_without_intervals_or_trivial_runs_nothing_is_marked(plan):
     lacking = [failed(s) if s.method == "uniform-random" else s for s in scores]
     board = Board.of(plan, lacking)
     assert board.trivial.best == "constant-action"  # of those that have a value
-    neither = [failed(s) if s.method == "constant-action" else s for s in lacking]
-    board = Board.of(plan, neither)
+    board = Board.of(plan, [failed(s) if s.method == "constant-action" else s for s in lacking])
     assert board.trivial is None
     assert {row["beats_trivial"] for row in rows(board).values()} == {""}

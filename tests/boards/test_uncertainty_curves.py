@@ -67,8 +67,7 @@ def test_they_are_those_of_the_last_occasion_of_the_runs_that_were_asked(board):
     reach = 4.302653 * 0.1 / math.sqrt(3)  # Student's, of two degrees of freedom
     assert found["low"].tolist() == pytest.approx([0.5 - reach, 0.9 - reach])
     assert found["high"].tolist() == pytest.approx([0.5 + reach, 0.9 + reach])
-    assert found["runs"].tolist() == [3, 3]
-    assert curve_files(*board) == {NAME: data}
+    assert (found["runs"].tolist(), curve_files(*board)) == ([3, 3], {NAME: data})
 
 
 def test_coverage_over_training_is_that_of_90_percent_intervals_on_each_occasion(board):

@@ -99,8 +99,7 @@ class Trace:
         return fsync
 
     def _data(self, name: str) -> None:
-        data = (self.root / name).read_bytes()
-        self.ops.append(Op("data", name, self._inodes[name], data=data))
+        self.ops.append(Op("data", name, self._inodes[name], data=(self.root / name).read_bytes()))
 
     def _replace(self, original: Callable[..., None]) -> Callable[..., None]:
         def replace(source: Any, target: Any, **keywords: Any) -> None:

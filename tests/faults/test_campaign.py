@@ -214,5 +214,4 @@ def test_commands_killed_at_any_moment_end_with_the_same_results(suite, budget, 
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         kills += 1
-    assert start("killed").wait(600) == 0
-    assert digests("killed") == digests("reference")
+    assert (start("killed").wait(600), digests("killed")) == (0, digests("reference"))

@@ -148,8 +148,7 @@ def test_old_and_new_items_of_a_growing_pool_are_equally_likely() -> None:
 
 @every_source
 def test_blocks_that_a_thread_draws_ahead_have_the_same_values(make, monkeypatch):
-    steps = [*STEPS, 0, 256, 100_000, 100_300, 100_400]
-    plain = make(SEEDS, "s")
+    steps, plain = [*STEPS, 0, 256, 100_000, 100_300, 100_400], make(SEEDS, "s")
     expected = [plain.at(t) for t in steps]
     monkeypatch.setattr("uqbench.lanes.random.DRAWN_AHEAD", {"cpu"})
     source, drawn = make(SEEDS, "s"), []

@@ -123,8 +123,7 @@ def test_what_cannot_be_imported_is_named_where_it_is_looked_up_and_costs_nothin
 
 
 def test_a_file_and_its_package_never_clash_and_an_installed_agent_joins_by_name(lab, tmp_path):
-    mine = tmp_path / "mine.py"
-    text = (lab / "my_lab" / "agent.py").read_text()
+    mine, text = tmp_path / "mine.py", (lab / "my_lab" / "agent.py").read_text()
     mine.write_text(text.replace("class BayesianTD(", "class MyLab(").replace("0.2", "0.3"))
     assert named.add(f"{mine}:MyLab", ["my-lab"]) == ("my-lab", "agent")
     host = Host.load()

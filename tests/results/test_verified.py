@@ -80,8 +80,7 @@ def test_an_index_copied_with_its_folder_says_nothing_of_the_copy(indexed, hashe
     copy = tmp_path / "copy"
     shutil.copytree(indexed, copy)  # with times of modification
     assert (copy / FILE).is_file()
-    assert look(copy) == FINISHED
-    assert hashed == ALL
+    assert (look(copy), hashed) == (FINISHED, ALL)
 
 
 def pipe(path: Path) -> None:
@@ -145,8 +144,7 @@ def test_an_index_that_is_damaged_or_false_costs_a_hash_and_is_written_anew(what
     assert {ALL[0]} <= {*hashed} <= {*ALL}
     assert Store(indexed).find(make_run(1)).record.scalars == SCALARS
     hashed.clear()
-    assert look(indexed) == FINISHED
-    assert hashed == []
+    assert (look(indexed), hashed) == (FINISHED, [])
     assert not (indexed / FILE).is_symlink()
 
 
@@ -208,8 +206,7 @@ def test_a_file_that_changes_while_it_is_verified_is_not_remembered(indexed, has
         patch.setattr(Folder, "digest", touching)
         assert look(indexed) == FINISHED
     hashed.clear()
-    assert look(indexed) == FINISHED
-    assert hashed == ALL
+    assert (look(indexed), hashed) == (FINISHED, ALL)
 
 
 def test_only_finished_runs_are_remembered(indexed):

@@ -160,8 +160,7 @@ def test_an_environment_that_cannot_be_saved_is_told_once_and_runs(unbroken, tmp
     told = run(tmp_path, *PAIRS, "--workers", "1", "--checkpoint-seconds", "0.1", TOY_UNSAVABLE="1")
     assert told.count("an interrupted run starts over: the environment cannot be saved") == 1
     assert "the corridor is in another process" in told
-    assert results(tmp_path) == unbroken
-    assert checkpoints(tmp_path) == []
+    assert (results(tmp_path), checkpoints(tmp_path)) == (unbroken, [])
 
 
 def test_zero_seconds_means_no_checkpoints(tmp_path):
@@ -171,8 +170,7 @@ def test_zero_seconds_means_no_checkpoints(tmp_path):
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
     wait_for(lambda: not any_alive(tmp_path))
-    assert saved(tmp_path) == []
-    assert checkpoints(tmp_path) == []
+    assert (saved(tmp_path), checkpoints(tmp_path)) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -335,5 +333,4 @@ def test_runs_are_not_moved_through_a_link(stored, tmp_path):
 def test_a_run_that_was_made_again_meanwhile_stays(stored):
     _, store, _, old = stored
     _, moved = move_earlier(store, [old], lambda found: False)  # as it is under the lock
-    assert moved == []
-    assert store.find(old).state is RunState.FINISHED
+    assert (moved, store.find(old).state) == ([], RunState.FINISHED)

@@ -83,14 +83,12 @@ def test_trained_and_judged_in_a_copy_it_equals_one_done_at_once(batch, host, at
     there, here = Store(tmp_path / "there"), Store(tmp_path / "here")
     told = run(batch, there, host, "train")
     assert isinstance(told[-1], Finished)
-    assert told[-1].scalars == {}
-    assert in_states(there, batch) == {RunState.TRAINED}
+    assert (told[-1].scalars, in_states(there, batch)) == ({}, {RunState.TRAINED})
     assert names(there, batch) == TRAINED
     shutil.copytree(there.root, here.root)
     before = here.find(batch.runs[0]).record.timing
     assert began(run(batch, here, host, "judge")) == [STEPS] * 3
-    assert results(here, batch) == at_once
-    assert names(here, batch) == FINISHED
+    assert (results(here, batch), names(here, batch)) == (at_once, FINISHED)
     record = here.find(batch.runs[0]).record
     assert [one.step for one in record.resumed] == [STEPS]
     assert record.timing.lanes == before.lanes == 3  # an hour of training counts once,
@@ -129,8 +127,7 @@ def test_killed_while_judged_it_is_trained_once(where, batch, host, at_once, tmp
     left = {RunState.TRAINED} | ({RunState.FINISHED} if where == "storing" else set())
     assert in_states(store, batch) == left
     assert began(run(batch, store, host)) == [STEPS] * (2 if where == "storing" else 3)
-    assert results(store, batch) == at_once
-    assert names(store, batch) == FINISHED
+    assert (results(store, batch), names(store, batch)) == (at_once, FINISHED)
 
 
 def test_killed_while_storing_the_others_are_trained(batch, host, at_once, tmp_path, monkeypatch):
@@ -142,8 +139,7 @@ def test_killed_while_storing_the_others_are_trained(batch, host, at_once, tmp_p
         RunState.TRAINED, RunState.ABANDONED, RunState.ABANDONED,
     ]  # fmt: skip
     began = [(e.step, len(e.batch.runs)) for e in run(batch, store, host) if isinstance(e, Started)]
-    assert began == [(STEPS, 1), (0, 2)]
-    assert results(store, batch) == at_once
+    assert (began, results(store, batch)) == ([(STEPS, 1), (0, 2)], at_once)
 
 
 def test_asked_to_stop_while_judged_it_goes_on_there(batch, host, at_once, tmp_path, monkeypatch):
@@ -216,8 +212,7 @@ def test_an_agent_that_predicts_otherwise_alone_is_not_judged(batch, host, tmp_p
 
     monkeypatch.setattr("toy_uqbench.walker.Walker.uncertainty", crowd)
     store = Store(tmp_path)
-    told = run(batch, store, host, "train")
-    assert any("or predicts otherwise" in text for text in texts(told))
+    assert any("or predicts otherwise" in text for text in texts(run(batch, store, host, "train")))
     assert in_states(store, batch) == {RunState.FINISHED}
 
 

@@ -39,8 +39,7 @@ def world(run: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(run)
     visits = np.repeat(np.floor(10 ** rng.uniform(0, 2, STATES)), ACTIONS)
     noise = 10 ** rng.uniform(-0.5, 0.5, STATES * ACTIONS)
-    truth = rng.standard_normal(len(visits))
-    ignorance = noise / np.sqrt(1 + visits)
+    truth, ignorance = rng.standard_normal(len(visits)), noise / np.sqrt(1 + visits)
     return {
         "step": np.full(len(visits), 100),
         "state": np.repeat(np.arange(STATES), ACTIONS),

@@ -55,8 +55,7 @@ def test_few_networks_of_the_right_posterior_cover_what_they_state(networks, lev
 
 
 def test_an_exact_variance_beside_few_samples_keeps_the_normal_interval():
-    samples = torch.tensor([-1.0, 1.0])[None, None, None]
-    one = torch.ones(1, 1, 1)
+    samples, one = torch.tensor([-1.0, 1.0])[None, None, None], torch.ones(1, 1, 1)
     stated = {"mean": 0 * one, "epistemic_var": one, "epistemic_dof": torch.inf * one}
     known = Uncertainty(value_samples=samples, **stated)
     assert central_interval(known, 0.95)[1].item() == pytest.approx(1.959964, rel=1e-6)

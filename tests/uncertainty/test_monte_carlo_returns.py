@@ -69,8 +69,7 @@ def worth(t):
 def test_the_truth_is_what_followed_and_of_the_action_that_was_taken_alone():
     asked = source()
     obs, q = asked.obs(STATING, step=5), asked.truth(STATING, step=5).q
-    assert obs.shape == (1, 64, 1)
-    assert q.shape == (1, 64, 2)
+    assert (obs.shape, q.shape) == ((1, 64, 1), (1, 64, 2))
     for (t,), (first, second) in zip(obs[0].tolist(), q[0].tolist(), strict=True):
         taken, other = (first, second) if t % 2 == 0 else (second, first)
         assert taken == pytest.approx(worth(int(t)))

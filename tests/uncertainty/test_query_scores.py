@@ -139,8 +139,7 @@ def test_a_lane_of_which_nothing_is_known_has_no_scores():
     both = Truth.of_one_return(torch.cat([torch.full_like(Q, torch.nan), REALIZED.q]))
     twice = {name: torch.cat([x, x]) for name, x in vars(KNOWN).items() if x is not None}
     first, second = score_queries(Uncertainty(**twice), both)
-    assert first.scores == {}
-    assert second.scores == scores(KNOWN, REALIZED)
+    assert (first.scores, second.scores) == ({}, scores(KNOWN, REALIZED))
 
 
 def test_the_example_of_the_docs_has_these_numbers():

@@ -47,8 +47,7 @@ class Countdown(LaneEnv):
         self.left = self.left - 1
         ended = (self.left == 0) | (action == 2)
         self.left = self.left.masked_fill(ended, 20)
-        never = torch.zeros_like(ended)
-        return Outcome(action + noise, ended, never, self._seen(), self._seen())
+        return Outcome(action + noise, ended, torch.zeros_like(ended), self._seen(), self._seen())
 
     def copy_lanes(self, into, other, lanes, *, random_numbers):
         assert isinstance(other, Countdown)
@@ -136,8 +135,7 @@ def test_every_lane_has_states_of_its_own_where_it_is_told_so():
     found = rollout_returns(Constant([1, 1]), standing(), place, Countdown, seeds, GAMMA, 1e-9)
     for lane, state in enumerate((0, 2)):
         one = Constant([1]), standing(), torch.tensor([[state]])
-        alone = rollout_returns(*one, Countdown, seeds[:1], GAMMA, 1e-9)
-        assert torch.equal(found[lane], alone[0])
+        assert torch.equal(found[lane], rollout_returns(*one, Countdown, seeds[:1], GAMMA, 1e-9)[0])
     assert found[0, 0, 0].max() < found[1, 0, 0].min()  # one step to go, or nine
 
 

@@ -223,8 +223,7 @@ def changed_rows(name: str, form: Form, table: pd.DataFrame) -> Iterator[pd.Data
 def _without(form: Form, table: pd.DataFrame, gone: slice) -> pd.DataFrame:
     """One run without some of its steps; the whole run, where a row is one."""
     if not form.roles:
-        column = next(c for c in table if "dqn__1" in c)
-        changed = table.copy()
+        column, changed = next(c for c in table if "dqn__1" in c), table.copy()
         changed.loc[table["global_step"].astype(int).isin(STEPS[gone]), column] = ""
         return changed
     method, task, seed = (form.roles[of] for of in ("method", "task", "seed"))

@@ -332,8 +332,7 @@ def test_one_network_that_is_scored_on_many_tasks_is_one_observation():
 def test_a_seed_that_lacks_a_task_has_no_mean_over_tasks():
     rows = [(m, t, s, 0.1 * s) for m in "ab" for t in "xy" for s in range(4)]
     frame = table("method task seed score", rows)
-    found = uqbench.compare(frame.iloc[:-1], by="mean", units="seed")
-    assert list(found.board.matrices) == ["a"]
+    assert list(uqbench.compare(frame.iloc[:-1], by="mean", units="seed").board.matrices) == ["a"]
 
 
 def test_where_no_run_varies_there_is_no_interval_no_p_value_and_no_forecast():
@@ -550,8 +549,7 @@ def test_the_same_curves_in_every_form_are_the_same_to_the_bit(tmp_path):
 def test_a_method_that_lacks_runs_has_no_curve():
     frame = rows_of(curves())
     died = (frame["method"] == "b") & (frame["seed"] == "0") & (frame["task"] == "task-2")
-    kept = frame[~(died & (frame["step"] > 4))]
-    assert set(uqbench.compare(kept).efficiency["method"]) == {"a"}
+    assert set(uqbench.compare(frame[~(died & (frame["step"] > 4))]).efficiency["method"]) == {"a"}
 
 
 def test_scores_without_steps_say_what_is_missing():

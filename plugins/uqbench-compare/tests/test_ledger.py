@@ -115,8 +115,7 @@ def bits(found: uqbench.Compared) -> list[str]:
 
 
 def test_the_same_numbers_in_every_form_give_the_same_ranks_to_the_bit(tmp_path):
-    expected = bits(uqbench.compare(SCORES))
-    forms = objects() | files(tmp_path)
+    expected, forms = bits(uqbench.compare(SCORES)), objects() | files(tmp_path)
     assert len(forms) == 35
     for name, (scores, options) in forms.items():
         found = uqbench.compare(scores, **options)

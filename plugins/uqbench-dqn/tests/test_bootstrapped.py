@@ -142,8 +142,7 @@ def test_a_transition_keeps_its_masks_which_are_bernoulli():
 
 
 def test_an_episode_is_played_greedily_by_its_head():
-    agent = make(epsilon_initial=0.0, epsilon_final=0.0)
-    obs = observations()[:, 0]
+    agent, obs = make(epsilon_initial=0.0, epsilon_final=0.0), observations()[:, 0]
     for heads in ([0, 3], [2, 1]):
         agent._head.copy_(torch.tensor(heads)[:, None])
         chosen = act(agent, obs)

@@ -97,8 +97,7 @@ def test_cross_entropy_is_least_at_the_target_itself():
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, dtype=torch.float64, generator=generator)
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
 def levels(n: int) -> Tensor:

@@ -137,8 +137,7 @@ def test_drivers_judge_a_change_as_the_packages():
 
 def test_two_cars_collide_as_the_packages():
     """Twenty meters apart or upon each other, at every angle."""
-    road = Road(RoadNetwork.straight_road_network(2))
-    rng = np.random.default_rng(0)
+    road, rng = Road(RoadNetwork.straight_road_network(2)), np.random.default_rng(0)
     outcomes: Counter[tuple[bool, bool]] = Counter()
     for _ in range(1_200):
         motion, status = np.zeros((cars.N_FIELDS, 2)), np.zeros((cars.N_STATUS, 2), np.int32)

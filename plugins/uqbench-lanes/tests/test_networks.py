@@ -20,8 +20,7 @@ def leading(ensemble: int | None) -> tuple[int, ...]:
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, dtype=torch.float64, generator=generator)
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
 def fill(module: nn.Module) -> None:

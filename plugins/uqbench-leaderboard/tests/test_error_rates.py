@@ -21,8 +21,7 @@ BOARDS = Path(__file__).parents[3] / "leaderboards"
 
 def normal(methods=9, seeds=6, tasks=1, apart=0.0):
     """Runs of methods whose means are so far apart, of standard deviation 0.02."""
-    generator = np.random.default_rng(5)
-    means = 0.9 + apart * np.arange(methods)
+    generator, means = np.random.default_rng(5), 0.9 + apart * np.arange(methods)
     values = means[:, None, None] + 0.02 * generator.standard_normal((methods, seeds, tasks))
     return {f"m{k}": of for k, of in enumerate(values)}
 

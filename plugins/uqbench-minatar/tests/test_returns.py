@@ -27,8 +27,7 @@ def stored(name: str) -> Returns:
 def test_returns_are_the_boards_means_in_points_of_the_game():
     frame = stored("quick").frame
     tasks = pd.read_csv(ROOT / "leaderboards" / "minatar" / "quick" / "tasks.csv")
-    tasks = tasks.set_index(["task", "method"])
-    own = frame[frame["source"] == OWN]
+    tasks, own = tasks.set_index(["task", "method"]), frame[frame["source"] == OWN]
     assert len(own) == len(tasks)
     for row in own.to_dict("records"):
         of = tasks.loc[row["game"], row["method"]]

@@ -21,8 +21,7 @@ SMALL: dict[str, Any] = {"hidden": (8, 6), "learning_starts": 500}
 def filled(steps: int = 90, **settings: Any) -> BDQN:
     """An agent whose buffer holds random transitions, and that has not learned."""
     agent = BDQN(FLAT, [4, 8], BDQNConfig(**SMALL | settings), CPU)
-    other = BDQN(FLAT, [9, 3], BDQNConfig(**SMALL), CPU)
-    agent.target.load_state_dict(other.online.state_dict())
+    agent.target.load_state_dict(BDQN(FLAT, [9, 3], BDQNConfig(**SMALL), CPU).online.state_dict())
     for step in transitions([7, 2], (3,), 4, steps):
         agent.observe(step)
     return agent

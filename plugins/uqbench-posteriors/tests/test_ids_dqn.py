@@ -65,8 +65,7 @@ def members(agent: IDSQRDQN, network: Any, obs: Tensor) -> tuple[Tensor, Tensor]
 
 def test_one_update_is_that_of_another_program(same_step):
     agent = IDSQRDQN(FLAT, [4], IDSConfig(**SMALL, learning_rate=1e-2, adam_epsilon=1e-3), CPU)
-    other = IDSQRDQN(FLAT, [9], IDSConfig(**SMALL), CPU)
-    agent.target.load_state_dict(other.online.state_dict())
+    agent.target.load_state_dict(IDSQRDQN(FLAT, [9], IDSConfig(**SMALL), CPU).online.state_dict())
     for step in transitions([7], (3,), 4, 40):
         agent.observe(step)
     batch = agent.minibatch(torch.arange(8, 24)[None])

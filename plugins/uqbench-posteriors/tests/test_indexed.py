@@ -84,8 +84,7 @@ def test_one_update_is_that_of_another_program(kind, same_step):
     for step in transitions([7], (3,), 4, 40):
         act(agent, step.obs.flatten(0, 1))
         agent.observe(step)
-    batch = agent.minibatch(torch.arange(8, 16)[None])
-    copy = make(kind, seeds=(1,))
+    batch, copy = agent.minibatch(torch.arange(8, 16)[None]), make(kind, seeds=(1,))
     copy.online.load_state_dict(agent.online.state_dict())
     losses = []
     for b in range(8):

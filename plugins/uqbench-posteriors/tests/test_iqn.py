@@ -39,8 +39,7 @@ def test_one_update_is_that_of_another_program(kappa, same_step):
         act(agent, step.obs.flatten(0, 1))
         agent.observe(step)
     index = torch.arange(8, 16)[None]
-    batch = agent.minibatch(index)
-    copy = IQN(FLAT, [1], IQNConfig(**SMALL), CPU)
+    batch, copy = agent.minibatch(index), IQN(FLAT, [1], IQNConfig(**SMALL), CPU)
     copy.online.load_state_dict(agent.online.state_dict())
     losses, differs = [], 0
     for b in range(8):

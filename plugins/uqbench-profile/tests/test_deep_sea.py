@@ -49,8 +49,7 @@ def dive(env: DeepSea, moves: tuple[int, ...]) -> Tensor:
 
 def test_one_dive_in_2_to_the_n_pays_and_moves_to_the_right_cost() -> None:
     for moves in product((0, 1), repeat=5):
-        env = make(size=5)
-        expected = float(all(moves)) - 0.01 * sum(moves) / 5
+        env, expected = make(size=5), float(all(moves)) - 0.01 * sum(moves) / 5
         torch.testing.assert_close(dive(env, moves), torch.full((2,), expected))
 
 

@@ -202,7 +202,6 @@ def test_linear_ube_is_exact_of_rewards_and_no_bound_of_values_where_states_shar
             states = states @ turn
             of_policy = inverse[torch.arange(len(seeds)), world.policy]
             later += discount ** (2 * k) * local(states, of_policy)
-        u = (nu.unflatten(1, (ASKED, ACTIONS)) + later[..., None]).flatten(1)
-        ratio = u / exact[discount]
+        ratio = (nu.unflatten(1, (ASKED, ACTIONS)) + later[..., None]).flatten(1) / exact[discount]
         assert ratio.mean() == pytest.approx(share, abs=0.03)
         assert ratio.max() < 1

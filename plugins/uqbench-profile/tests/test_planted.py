@@ -57,8 +57,7 @@ def of_bandits() -> Mapping[str, list[float]]:
     cell = table.kind < len(CELLS)
     found = {}
     typical = std[cell].reshape(len(BANDITS), -1).log().mean(1).exp()[:, None, None]
-    of = {**widths(std, count, deviation), "constant": typical.expand_as(std)}
-    for name, own in of.items():
+    for name, own in {**widths(std, count, deviation), "constant": typical.expand_as(std)}.items():
         parts = [x[cell].reshape(len(BANDITS), -1) for x in (mean, own, std)]
         new = bandit_scores.scores(table, Uncertainty(mean=mean, epistemic_var=own.square()))
         after = [float(new[n].mean()) for n in ("epistemic_shape", "epistemic_scale", "decisions")]

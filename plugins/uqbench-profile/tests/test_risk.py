@@ -153,8 +153,7 @@ def test_the_best_policy_looks_at_the_money() -> None:
 def test_caution_is_right_in_some_variants_and_costs_in_others() -> None:
     careful = torch.full((STATES,), CAUTIOUS)
     by_mean, best, careful = cvar(torch.stack([best_for_mean(), best_for_cvar(), careful]))
-    assert (best - by_mean > 0.3).sum() == 3
-    assert (best - careful > 0.2).sum() == 4
+    assert ((best - by_mean > 0.3).sum(), (best - careful > 0.2).sum()) == (3, 4)
 
 
 def test_nothing_can_be_gained_by_what_is_stated() -> None:
@@ -196,8 +195,7 @@ def test_untrained_networks_have_at_most_005() -> None:
     suite = read_suites(host, check=()).suite("profile")
     method = next(one for one in suite.methods if one.name == "untrained")
     budget = ("paper", suite.budgets["paper"])
-    task = suite.task("risk-bets")
-    config = method_config(method, task, host, where="untrained", budget=budget)
+    config = method_config(method, suite.task("risk-bets"), host, where="untrained", budget=budget)
     assert asked(method.spec(host).load_factory()(info(), SEEDS, config, CPU)).mean() <= 0.05
 
 

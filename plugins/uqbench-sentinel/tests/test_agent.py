@@ -147,8 +147,7 @@ def test_the_composite_risk_is_lines_16_to_20_by_hand(epistemic):
         mixture = laws.mean(0)
         loss = (laws * (laws / mixture).log()).sum(-1)
         weights = (-2.0 * loss).exp() / (-2.0 * loss).exp().sum()
-        aleatoric = torch.stack([CVaR(0.25)(agent.support, law) for law in laws])
-        expected = epistemic(aleatoric, weights)
+        expected = epistemic(torch.stack([CVaR(0.25)(agent.support, law) for law in laws]), weights)
         torch.testing.assert_close(given[lane, m, a], expected, atol=1e-4, rtol=1e-4)
 
 
@@ -224,8 +223,7 @@ def test_masks_are_bernoulli_and_independent_between_members():
     for _ in range(8_000):
         agent.bootstrap.add(agent._masks.at(agent.clock) < agent.config.mask_probability)
         agent.clock.advance()
-    masks = agent.bootstrap._masks[:, 0].double()
-    error = 5 * (2 / 9 / 8_000) ** 0.5
+    masks, error = agent.bootstrap._masks[:, 0].double(), 5 * (2 / 9 / 8_000) ** 0.5
     assert (masks.mean(0) - 1 / 3).abs().max() < error
     assert abs((masks[:, 0] * masks[:, 1]).mean() - 1 / 9) < 5 * (8 / 81 / 8_000) ** 0.5
 
@@ -327,8 +325,7 @@ def filled(steps: int, capacity: int, p: float) -> tuple[Bootstrap, list[list[li
         clock.advance()
 
     def held(lane: int, k: int) -> list[int]:
-        kept = range(max(0, steps - capacity), steps)
-        return [t % capacity for t in kept if masks[t, lane, k]]
+        return [t % capacity for t in range(max(0, steps - capacity), steps) if masks[t, lane, k]]
 
     return bootstrap, [[held(lane, k) for k in range(MEMBERS)] for lane in range(LANES)]
 

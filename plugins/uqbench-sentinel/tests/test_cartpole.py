@@ -204,6 +204,5 @@ def test_the_gain_satisfies_the_riccati_equation_and_stabilizes():
     assert np.abs(np.linalg.eigvals(closed)).max() < 1
     # the cost of the closed loop, by its own Lyapunov equation, gives the same gain
     stage = np.eye(4) + 1e-3 * np.outer(gain, gain)
-    system = np.eye(16) - np.kron(closed.T, closed.T)
-    cost = np.linalg.solve(system, stage.flatten()).reshape(4, 4)
+    cost = np.linalg.solve(np.eye(16) - np.kron(closed.T, closed.T), stage.flatten()).reshape(4, 4)
     assert b @ cost @ a / (1e-3 + b @ cost @ b) == pytest.approx(gain, rel=1e-6)

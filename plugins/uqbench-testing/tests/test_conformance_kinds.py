@@ -444,8 +444,7 @@ def test_a_data_set_refuses_an_estimator_by_a_value_error_and_by_no_other(error,
         def score(self, seeds, predictions):
             raise error
 
-    found = {r.check.id: r.status for r in results([dataset(Refuses)])}
-    assert found["dataset-scores"] == status
+    assert {r.check.id: r.status for r in results([dataset(Refuses)])}["dataset-scores"] == status
 
 
 @pytest.mark.parametrize(("truth", "status"), [(far, "passed"), (lambda: far(1.0), "failed")])
@@ -532,8 +531,7 @@ CONSTANT = [
 
 @pytest.mark.parametrize(("kind", "status", "said"), CONSTANT)
 def test_an_optimal_return_is_compared_with_constant_actions(kind, status, said):
-    subject = lanes(kind, optimal_return=lambda: 0.8)
-    (found,) = results([subject], only="environment-optimal-return")
+    (found,) = results([lanes(kind, optimal_return=lambda: 0.8)], only="environment-optimal-return")
     assert (found.status, said in found.message) == (status, True), str(found)
 
 

@@ -114,8 +114,7 @@ def test_the_posterior_is_the_prior_without_data_and_the_noise_at_data_seen_ofte
     prior, x = of.Prior(), torch.linspace(-2, 2, 7, dtype=torch.float64)
     nothing = torch.zeros(0, dtype=torch.float64)
     assert torch.allclose(posterior_var(prior, 0.1, nothing, x), kernel(prior, x, x))
-    once = posterior_var(prior, 0.5, x[:1], x[:1])
-    own = kernel(prior, x[:1], x[:1])
+    once, own = posterior_var(prior, 0.5, x[:1], x[:1]), kernel(prior, x[:1], x[:1])
     assert torch.allclose(once, own * 0.25 / (own + 0.25))  # precision is added
     often = posterior_var(prior, 0.5, x[:1].repeat(100), x[:1])
     assert often.item() == pytest.approx(0.0025, rel=0.01)
@@ -124,8 +123,7 @@ def test_the_posterior_is_the_prior_without_data_and_the_noise_at_data_seen_ofte
 def test_the_function_is_drawn_from_the_prior_with_noise():
     targets = FUNCTION.data(range(3_000)).targets.double()
     x = FUNCTION.data([0]).inputs[0, :, 0].double()
-    expected = kernel(FUNCTION.config, x, x) + 0.01
-    found = targets.square().mean(0)
+    expected, found = kernel(FUNCTION.config, x, x) + 0.01, targets.square().mean(0)
     # relative error of a variance of 3,000 normals: √(2/3000); twenty of them, correlated
     assert ((found / expected - 1).abs() < 5 * (2 / 3_000) ** 0.5).all()
     assert (FUNCTION.exact_var(ON).max() < FUNCTION.exact_var(OFF).median()).item()

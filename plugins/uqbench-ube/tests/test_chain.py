@@ -76,8 +76,7 @@ def test_thompson_scores_are_those_of_equation_3():
     decide(agent, env, 2)
     assert agent.visits.tolist() == [[1, 1], [1, 1]]  # each action is tried once first
     decide(agent, env, 8)
-    zeta = Normal([4, 7], "ube-chain/thompson", (2,)).at(10)
-    expected = agent.mean + zeta / agent.visits.sqrt()
+    expected = agent.mean + Normal([4, 7], "ube-chain/thompson", (2,)).at(10) / agent.visits.sqrt()
     torch.testing.assert_close(agent.score(), expected, check_dtype=False)
     stated = agent.uncertainty(torch.zeros(2, 3, dtype=torch.int64))
     assert stated.epistemic_var.shape == (2, 3, 2)

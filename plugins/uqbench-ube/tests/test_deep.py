@@ -197,8 +197,7 @@ def test_the_heads_gradients_never_reach_the_trunk_nor_the_q_values_the_head():
 def test_q_learning_is_dqns():
     """The same transitions and batches give the same network: only actions are chosen otherwise."""
     settings = {"hidden": (6,), "learning_starts": 8, "batch_size": 8, "target_sync_period": 10}
-    ube = flat_agent(**settings)
-    dqn = DQN(FLAT, [0, 1], DQNConfig(**settings), CPU)
+    ube, dqn = flat_agent(**settings), DQN(FLAT, [0, 1], DQNConfig(**settings), CPU)
     for step in transitions([0, 1], (3,), 4, 40):
         ube.act(step.obs)
         ube.observe(step)

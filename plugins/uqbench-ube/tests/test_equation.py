@@ -196,8 +196,7 @@ def toy() -> tuple[Tensor, Tensor, Tensor]:
         var[state, 0, [state + 1, 3]] = p.var(correction=0)
     a, b = torch.cartesian_prod(ALPHA, BETA).unbind(-1)
     middle = DISCOUNT * b * REWARD
-    values = torch.stack([DISCOUNT * a * middle, middle, torch.full_like(a, REWARD)], -1)
-    return mean, var, values
+    return mean, var, torch.stack([DISCOUNT * a * middle, middle, torch.full_like(a, REWARD)], -1)
 
 
 def solve_toy(local: list[float]) -> list[float]:

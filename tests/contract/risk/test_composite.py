@@ -67,8 +67,7 @@ def test_it_need_not_be_below_the_total_risk():
     laws = torch.tensor([[0.1, 0.9], [0.5, 0.5]], dtype=torch.float64)
     belief, half = torch.tensor([0.5, 0.5], dtype=torch.float64), CVaR(0.5)
     assert compose(half, half)(values, laws, belief).item() == pytest.approx(-2)
-    total = half(values.flatten(), (belief[:, None] * laws).flatten())
-    assert total.item() == pytest.approx(-2.71)
+    assert half(values.flatten(), (belief[:, None] * laws).flatten()).item() == pytest.approx(-2.71)
 
 
 @pairs

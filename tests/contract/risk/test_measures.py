@@ -164,8 +164,7 @@ def test_evar_of_two_atoms_is_the_mean_of_the_farthest_law_allowed():
     """The lowest mean of Q = (q, 1 − q) with KL(Q ‖ (p, 1 − p)) = −ln α, q found on a fine grid."""
     p, alpha = 0.3, 0.6
     q = torch.linspace(p, 1, 2_000_001, dtype=torch.float64)[:-1]
-    divergence = q * (q / p).log() + (1 - q) * ((1 - q) / (1 - p)).log()
-    farthest = q[divergence <= -math.log(alpha)].max()
+    farthest = q[q * (q / p).log() + (1 - q) * ((1 - q) / (1 - p)).log() <= -math.log(alpha)].max()
     given = EVaR(alpha)(torch.tensor([10.0, -2.0]).double(), torch.tensor([1 - p, p]).double())
     assert given.item() == pytest.approx((10 - 12 * farthest).item(), abs=1e-4)
 

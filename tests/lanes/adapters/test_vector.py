@@ -198,10 +198,8 @@ def test_without_a_seed_episodes_differ_and_follow_from_the_last_seed():
         found = []
         for seed in (5, None, None):
             env.reset(seed=seed)
-            steps = [env.step(np.ones(4, np.int64))[0] for _ in range(20)]
-            found.append(np.stack(steps).tobytes())
+            found.append(np.stack([env.step(np.ones(4, np.int64))[0] for _ in range(20)]).tobytes())
         return found
 
     first = seen()
-    assert len(set(first)) == 3
-    assert seen() == first
+    assert (len(set(first)), seen()) == (3, first)

@@ -134,8 +134,7 @@ def test_checkpoints_are_rarer_where_they_take_long(tmp_path, monkeypatch):
         clock[0] += 1.0
         checkpointer.after(step, slow)
     # the first after 60 s; from then on 100 times the two seconds that one takes
-    assert written == [60, 260, 460]
-    assert told == []
+    assert (written, told) == ([60, 260, 460], [])
 
 
 def test_outside_of_steps_it_ends_at_once():

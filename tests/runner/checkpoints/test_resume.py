@@ -28,8 +28,7 @@ def checkpoints(store: Store) -> list[Path]:
 def test_stopped_at_every_boundary_it_equals_an_unbroken_one(batch, run, unbroken, tmp_path):
     store = Store(tmp_path)
     assert [began(run(batch, store, until=step))[0] for step in STOPS] == [0, *STOPS[:-1]]
-    assert began(run(batch, store)) == [600]
-    assert digests(store, batch) == unbroken
+    assert (began(run(batch, store)), digests(store, batch)) == ([600], unbroken)
     record = store.read(batch.runs[0].folder).record
     assert record is not None
     assert [one.step for one in record.resumed] == list(STOPS)
@@ -67,8 +66,7 @@ def test_lanes_not_wanted_any_more_execute_along_and_are_not_stored(batch, run, 
     assert began(run(last, store)) == [200]
     assert digests(store, last) == unbroken[2:]
     assert [store.read(r.folder).state for r in first.runs] == [RunState.ABANDONED] * 2
-    assert began(run(first, store)) == [100]
-    assert digests(store, batch) == unbroken
+    assert (began(run(first, store)), digests(store, batch)) == ([100], unbroken)
     assert checkpoints(store) == []
 
 
@@ -206,8 +204,7 @@ def test_a_checkpoint_that_lacks_a_part_begins_again_and_says_which(batch, run, 
     told = run(batch, store)
     [notice] = texts(told)
     assert notice == "starting over: it has no recorder: another version wrote it"
-    assert began(told) == [100, 0]
-    assert digests(store, batch) == unbroken
+    assert (began(told), digests(store, batch)) == ([100, 0], unbroken)
 
 
 def test_an_environment_that_does_not_replay_begins_again(batch, run, tmp_path, monkeypatch):

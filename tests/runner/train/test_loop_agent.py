@@ -103,8 +103,7 @@ def test_actors_step_together_and_each_has_its_own_episodes():
     assert episodes["length"].tolist() == [5, 5, 3, 3]
     assert episodes["return"].tolist() == [10, 4, 6, 2]
     assert agent.seen == [[t % 5, t % 5] for t in range(9)]
-    assert agent.ends == [5, 5]
-    assert told == list(range(2, 16, 2))
+    assert (agent.ends, told) == ([5, 5], list(range(2, 16, 2)))
 
 
 class ResetsActors(Together):

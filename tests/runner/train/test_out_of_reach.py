@@ -277,8 +277,7 @@ class Plays(LoopAgent):
         obs, info = env.reset()
         while True:
             masks = np.atleast_2d(info.get("action_mask", np.ones((self.info.actors, 2), bool)))
-            action = 1 - masks[:, ::-1].argmax(1)
-            given = [obs, *info.values()]
+            action, given = 1 - masks[:, ::-1].argmax(1), [obs, *info.values()]
             obs, _, terminated, truncated, info = env.step(action if many else action[0])
             given += [action, obs, *info.values(), terminated, truncated]
             now = obs.copy(), {name: array.copy() for name, array in info.items()}

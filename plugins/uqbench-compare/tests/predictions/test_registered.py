@@ -204,8 +204,7 @@ def test_ninety_five_percent_is_at_least_that_and_no_threshold_is_left_out():
     """
     negative, ten = np.arange(100.0)[None], np.array([[200.0] * 9 + [69.5]])
     assert detection(ten, negative)["fpr95"].item() == pytest.approx(0.30)
-    twenty = np.append(np.arange(200.0, 219.0), -1.0)[None]
-    assert detection(twenty, negative)["fpr95"].item() == 0
+    assert detection(np.append(np.arange(200.0, 219.0), -1.0)[None], negative)["fpr95"].item() == 0
     generator = np.random.default_rng(0)
     for _ in range(50):
         positive, negative = generator.normal(1, 1, 30), generator.normal(size=300)

@@ -56,8 +56,7 @@ def test_means_and_variances_are_the_posteriors_at_the_scale_that_is_likeliest(t
         law = torch.distributions.MultivariateNormal(torch.zeros(len(x)).double(), own)
         return law.log_prob(y.T).sum()
 
-    best = log_evidence(scale[0])
-    assert best > max(log_evidence(0.9 * scale[0]), log_evidence(1.1 * scale[0]))
+    assert log_evidence(scale[0]) > max(log_evidence(0.9 * scale[0]), log_evidence(1.1 * scale[0]))
 
 
 def test_it_learns_is_unsure_far_away_and_a_lane_is_its_own(toy, fit):

@@ -21,8 +21,7 @@ LANES = 20_000
 
 
 def test_hmc_conserves_energy_to_second_order_and_its_gradient_is_that_of_the_energy(toy):
-    data = toy().data([1])
-    start = initial_weights(NETWORK, lane_generators([0]))
+    data, start = toy().data([1]), initial_weights(NETWORK, lane_generators([0]))
 
     def error(step: float) -> float:
         stack = Stack(start)

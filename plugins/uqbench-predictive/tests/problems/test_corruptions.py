@@ -99,10 +99,8 @@ def test_haze_lies_on_all_frequencies_below_and_magnification_keeps_the_middle()
 
 
 def test_drawings_have_the_same_fifteen_and_each_channel_its_own_noise():
-    assert list(ON_DRAWINGS) == list(ON_CLOTHES)
-    assert len(ON_CLOTHES) == 15
-    gray = np.repeat(scenes(30, 64)[:, None], 3, axis=1)
-    kinds = np.arange(30) % 15
+    assert (list(ON_DRAWINGS), len(ON_CLOTHES)) == (list(ON_CLOTHES), 15)
+    gray, kinds = np.repeat(scenes(30, 64)[:, None], 3, axis=1), np.arange(30) % 15
     made = [corruptions.corrupted_drawings(gray, kinds, strength) for strength in range(1, 6)]
     for kind, name in enumerate(ON_DRAWINGS):
         here = kinds == kind

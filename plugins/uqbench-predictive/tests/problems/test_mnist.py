@@ -95,8 +95,7 @@ def test_idx_files_are_read_plain_and_gzipped_in_every_type(idx):
     array = np.arange(6, dtype=np.uint8).reshape(2, 3)
     assert parse_idx(idx(array), "it", (2, 3)).tolist() == array.tolist()
     assert parse_idx(gzip.compress(idx(array)), "it", (None, 3)).tolist() == array.tolist()
-    floats = np.array([1.5, -2.0], ">f4")
-    assert parse_idx(idx(floats, 0x0D), "it", (None,)).tolist() == [1.5, -2.0]
+    assert parse_idx(idx(np.array([1.5, -2.0], ">f4"), 0x0D), "it", (None,)).tolist() == [1.5, -2.0]
 
 
 CORRUPTED = [

@@ -225,8 +225,7 @@ def drawn(seed: int, rows: int = 120, largest: int = 7) -> TableDataset:
     """Groups of one to seven rows, inputs of which some are equal, and a target."""
     generator = np.random.default_rng(seed)
     groups = np.repeat(np.arange(rows), generator.integers(1, largest + 1, rows))[:rows]
-    x = generator.normal(size=(rows, 2))
-    twins = generator.permutation(rows)[:6]
+    x, twins = generator.normal(size=(rows, 2)), generator.permutation(rows)[:6]
     x[twins[:3]] = x[twins[3:]]
     return TableDataset(x, generator.normal(size=rows), groups=groups)
 

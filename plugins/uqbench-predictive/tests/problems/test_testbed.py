@@ -99,8 +99,7 @@ def test_the_quadrature_is_importance_sampling_from_the_prior():
     points = torch.tensor([[2.0, -1.0], [0.3, 0.1], [-3.0, 2.0]])
     known = known_classes.LogisticPosterior(inputs, targets)
     own = known.predict(points, torch.Generator().manual_seed(0)).probs[:, 1]
-    generator = torch.Generator().manual_seed(1)
-    drawn = torch.randn(400_000, 3, generator=generator, dtype=torch.float64)
+    drawn = torch.randn(400_000, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     drawn *= known_classes.PRIOR_VAR**0.5
     likely = (drawn @ known_classes.with_one(inputs).T).sigmoid()
     weight = torch.where(targets > 0, likely, 1 - likely).prod(-1)
@@ -135,8 +134,7 @@ def test_the_divergence_of_means_is_that_of_all_ten_targets(alone):
     estimator.fit(data, None, 0)
     said = lane_of(estimator.predict(test[None]), 0)
     said = replace(said, mean=said.mean + 0.3, members=None if alone else said.members)
-    found = known.divergences(test, said)[1][0]
-    at = torch.tensor([0] * 5 + [1] * 5)
+    found, at = known.divergences(test, said)[1][0], torch.tensor([0] * 5 + [1] * 5)
     mean, covariance = known.function(test)
     noise = known_regression.NOISE_VAR * torch.eye(10, dtype=torch.float64)
     spread = said.epistemic[:2].diag()[at][:, at] * torch.eye(10)

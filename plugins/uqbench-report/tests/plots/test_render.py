@@ -178,8 +178,7 @@ def test_names_of_few_points_stand_beside_them_and_across_no_bar():
     placed = label_positions(points, SIZE)
     assert (abs(placed["label_x"] - placed["x"]) < 20).all()
     assert (placed["line_x"] == placed["x"]).all()  # no line leads to a name that is near
-    barred = label_positions(points, SIZE, [(80.0, 240.0, 200.0, 240.0)]).iloc[0]
-    assert barred["label_y"] != 240.0
+    assert label_positions(points, SIZE, [(80.0, 240.0, 200.0, 240.0)]).iloc[0]["label_y"] != 240.0
 
 
 CROWDED = 16

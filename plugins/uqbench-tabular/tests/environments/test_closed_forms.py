@@ -46,8 +46,7 @@ def test_steps_follow_the_tables():
         counts[state, action, following] += 1
     n = counts.sum(-1, keepdims=True).clip(min=1)
     expected = CHAIN.transitions.numpy()
-    error = np.sqrt(expected * (1 - expected) / n)
-    seen = CHAIN.available.numpy()
+    error, seen = np.sqrt(expected * (1 - expected) / n), CHAIN.available.numpy()
     assert counts[seen].sum(-1).min() > 250
     assert (np.abs(counts / n - expected) <= 5 * error + 1e-12)[seen].all()
 

@@ -70,8 +70,7 @@ def test_the_oracle_has_no_regret_and_noise_that_is_common_cancels():
 def test_the_regret_of_a_policy_grows_by_the_difference_of_gains():
     """Left everywhere collects nothing; the oracle its exact gain, by 100 lanes of 2,000 steps."""
     world = deep_sea(worlds.DeepSeaConfig(states=4))
-    env = lanes(world, seeds=range(100))
-    left = torch.zeros(100, dtype=torch.int64)
+    env, left = lanes(world, seeds=range(100)), torch.zeros(100, dtype=torch.int64)
     regret = torch.stack([env.step(left).events["regret"] for _ in range(2_000)]).mean(0)
     error = regret.std().item() / 10
     assert abs(regret.mean().item() - world.oracle_gain()) < SIGMAS * error + 4 / 2_000

@@ -120,8 +120,7 @@ def learned(steps, counts=1.0, rewards=(0.0, 4.0, 3.0, 3.0)):
 
 
 def test_the_dirichlet_parameters_are_the_prior_plus_the_counts():
-    steps = history()
-    expected = torch.full((2, 3, 2, 3), 1.0, dtype=torch.float64)
+    steps, expected = history(), torch.full((2, 3, 2, 3), 1.0, dtype=torch.float64)
     for state, action, _, following in steps:
         for lane in range(2):
             expected[lane, state[lane], action[lane], following[lane]] += 1
