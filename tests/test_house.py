@@ -30,8 +30,7 @@ RIDDLE = re.compile(r"(What|Where|Who|How|Of|The same)\b")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
-    tokenize.ENDMARKER, tokenize.ENCODING,
-}  # fmt: skip
+    tokenize.ENDMARKER, tokenize.ENCODING}  # fmt: skip
 
 
 def test_the_rooms_are_those_of_the_import_contract() -> None:

@@ -36,8 +36,7 @@ def begin(out: Path, *arguments: str, **variables: str) -> "subprocess.Popen[str
     return subprocess.Popen(
         [*command, "--workers", "1", *arguments], text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | variables,
-    )  # fmt: skip
+        env=os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | variables)  # fmt: skip
 
 
 def states(out: Path) -> dict[str, str]:
@@ -118,8 +117,7 @@ def test_a_method_that_raises_fails_with_its_reason_and_the_suite_goes_on(tmp_pa
 def test_a_lane_that_fails_does_not_take_the_others_with_it(tmp_path):
     done = run_toy(
         tmp_path, "--tasks", "short", "--methods", "slow", "--set", "slow.wrong=range", "--set",
-        "slow.only_below=0.5", "--seeds", "8", "--workers", "1", code=1,
-    )  # fmt: skip
+        "slow.only_below=0.5", "--seeds", "8", "--workers", "1", code=1)  # fmt: skip
     assert "retrying 1 run at a time" in done.stderr
     assert sorted(set(states(tmp_path).values())) == ["failed", "finished"]
 
@@ -231,8 +229,7 @@ def test_a_process_takes_over_what_another_one_left_when_it_was_killed(tmp_path)
 def test_a_plugin_whose_hook_raises_is_named_and_stops_nothing(tmp_path):
     done = run_toy(
         tmp_path, "--methods", "fast", "--tasks", "short", "--seeds", "1",
-        variables={"TOY_HOOK_RAISES": "1"},
-    )  # fmt: skip
+        variables={"TOY_HOOK_RAISES": "1"})  # fmt: skip
     complaint = "the plugin toy-uqbench:toy failed in uqbench_run_finished: OSError: no network"
     assert complaint in done.stderr
     assert list(states(tmp_path).values()) == ["finished"]
@@ -242,8 +239,7 @@ def test_life_cycle_hooks_are_told_every_run(tmp_path):
     log = tmp_path / "log"
     run_toy(
         tmp_path / "results", "--tasks", "short", "--seeds", "1", "--set", "slow.raise_at=9",
-        variables={"TOY_LOG": str(log)}, code=1,
-    )  # fmt: skip
+        variables={"TOY_LOG": str(log)}, code=1)  # fmt: skip
     assert sorted(log.read_text().splitlines()) == [
         "failed short slow 0 RuntimeError: the walker stumbled (walker.py:52, in observe)",
         "finished short fast 0 online_return",

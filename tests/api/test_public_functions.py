@@ -10,8 +10,7 @@ from uqbench_compare.predictions.stated import FORMS
 import uqbench
 
 FUNCTIONS = [
-    name for name in uqbench.__all__ if inspect.isfunction(getattr(uqbench, name))
-]  # fmt: skip
+    name for name in uqbench.__all__ if inspect.isfunction(getattr(uqbench, name))]  # fmt: skip
 
 
 def sections(name: str) -> dict[str, str]:

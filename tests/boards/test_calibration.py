@@ -113,8 +113,7 @@ def test_a_board_says_what_its_words_are_worth(worlds, kind_of, noise, said):
     metrics = tuple(
         Metric(name=name, summary="", kind=kind_of if name == "coverage" else "queries",
                statistic=statistic)
-        for name, statistic in named.items()
-    )  # fmt: skip
+        for name, statistic in named.items())  # fmt: skip
     suite = Suite.model_construct(tasks=tasks, metrics=metrics)
     rows = {"task": [task.name for task in tasks], "method": "a", "q_error": 1.0}
     frame = pd.DataFrame(rows if noise is None else rows | {"truth_error": noise})

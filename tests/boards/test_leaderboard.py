@@ -60,8 +60,7 @@ def scores(plan: Plan) -> list[Score]:
             Score(
                 run.task, run.method, run.seed, "finished", "cpu", reference.normalize(raw),
                 values, str(run.folder), run.digest, content,
-            )
-        )  # fmt: skip
+            ))  # fmt: skip
     return found
 
 

@@ -34,8 +34,7 @@ def predictions(shift: float) -> dict[str, Any]:
     error = np.sqrt((2 * std + shift) ** 2 + 0.25)
     return {
         "step": np.repeat([1, 2], 20), "mean": np.concatenate([np.zeros(20), error]),
-        "std": np.tile(std, 2), "truth": np.zeros(40), "truth_se": np.full(40, 0.5),
-    }  # fmt: skip
+        "std": np.tile(std, 2), "truth": np.zeros(40), "truth_se": np.full(40, 0.5)}  # fmt: skip
 
 
 @pytest.fixture

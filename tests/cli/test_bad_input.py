@@ -91,8 +91,7 @@ FILES = {
 }
 LINES = {
     "syntax.py": "line 1", "missing.py": "line 2", "exits.py": "line 2", "exits_3.py": "line 1",
-    "misspelt.py": "line 2", "argument.py": "line 2", "raises.py": "line 4",
-}  # fmt: skip
+    "misspelt.py": "line 2", "argument.py": "line 2", "raises.py": "line 4"}  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -51,8 +51,7 @@ def test_listing_suites_imports_no_plugin_that_needs_torch(tmp_path):
 TRAIN_NOTHING = [
     "list", "list agents --json", "list estimators", "list scores", "cite minatar", "cite dqn",
     "status", f"leaderboard --suite widenarrow --to {BOARDS} --check",
-    "run --suite minatar --dry-run", "run --suite deepsea --dry-run",
-]  # fmt: skip
+    "run --suite minatar --dry-run", "run --suite deepsea --dry-run"]  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments", TRAIN_NOTHING)

@@ -91,8 +91,7 @@ def test_an_unknown_key_is_told_with_its_place_and_the_nearest_name(of):
 WRONG_TYPES = [
     ("batch_size", "32"), ("batch_size", 32.5), ("batch_size", True), ("batch_size", None),
     ("learning_starts", "5000"), ("learning_rate", "1e-4"), ("dueling", 1), ("dueling", "true"),
-    ("norm", "batch"), ("name", 32), ("hidden", 64), ("hidden", ["64"]),
-]  # fmt: skip
+    ("norm", "batch"), ("name", 32), ("hidden", 64), ("hidden", ["64"])]  # fmt: skip
 
 
 @pytest.mark.parametrize(("key", "value"), WRONG_TYPES)

@@ -16,8 +16,7 @@ def test_seeds_fit_numpys_random_state():
 
 OTHER_PARTS = [
     (("a", "b"), ("b", "a")), (("ab", "c"), ("a", "bc")), (("a", ""), ("a",)),
-    (("a", 1), ("a", "1")), ((1, 2), (12,)), ((), ("",)), ((-1,), (1,)),
-]  # fmt: skip
+    (("a", 1), ("a", "1")), ((1, 2), (12,)), ((), ("",)), ((-1,), (1,))]  # fmt: skip
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER_PARTS)

@@ -146,8 +146,7 @@ COMMANDS = [
     ["status", "--out", "."], ["claims", "--out", "."], ["list"],
     ["leaderboard", "--suite", "toy", "--budget", "smoke", "--tasks", "short", "--out", "."],
     ["run", "--suite", "toy", "--budget", "smoke", "--tasks", "short", "--out", "."],
-    ["report", "."], ["doctor"],
-]  # fmt: skip
+    ["report", "."], ["doctor"]]  # fmt: skip
 
 
 REST = [pytest.param(arguments, marks=LONG) for arguments in COMMANDS[1:]]
@@ -201,8 +200,7 @@ def test_commands_killed_at_any_moment_end_with_the_same_results(suite, budget, 
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "uqbench", *arguments, "--out", out],
             cwd=tmp_path, env=env, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
 
     assert start("reference").wait(600) == 0
     while kills < 10:

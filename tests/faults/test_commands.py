@@ -157,13 +157,11 @@ def test_an_environment_variable_that_is_none_is_named(value, folder, monkeypatc
 WORDS = (
     "", "x", "-1", "nan", "1e400", "\u0663", "a\0b", "--", "--json", "five-state", "paper", "mean",
     "iqm", "lower", "boards", ".", "/dev/null", "none", "good.csv", "good.npz", "toy:nope",
-    "there.txt:X", "smoke", "0", "2", "x" * 5_000,
-)  # fmt: skip
+    "there.txt:X", "smoke", "0", "2", "x" * 5_000)  # fmt: skip
 OPTIONS = (
     "--by", "--better", "--column", "--constants", "--suite", "--budget", "--to", "--out",
     "--methods", "--tasks", "--seeds", "--beside", "--window", "--check", "--dry-run", "--units",
-    "--paired", "--name", "--plugin", "--help",
-)  # fmt: skip
+    "--paired", "--name", "--plugin", "--help")  # fmt: skip
 COMMANDS = ("score", "compare", "leaderboard", "list", "status", "claims", "cite")
 
 

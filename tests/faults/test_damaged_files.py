@@ -101,8 +101,7 @@ def newer(path: Path, other: Path, rng: random.Random) -> None:
 DAMAGES: dict[str, Damage] = {
     "a flipped bit": flip, "cut": cut, "empty": empty, "swapped": swap, "gone": gone,
     "a folder": folder, "a pipe": pipe, "a link": link, "somebody else's": foreign,
-    "of a newer version": newer,
-}  # fmt: skip
+    "of a newer version": newer}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -18,8 +18,7 @@ from uqbench.suites import make_plan, read_suites
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 METRICS = (
     "late_return", "learned_return", "risk_control", "falls_per_step", "return_proper",
-    "q_coverage_90", "proper", "information", "return_scale",
-)  # fmt: skip
+    "q_coverage_90", "proper", "information", "return_scale")  # fmt: skip
 MEANS = {"qr-dqn": 0.2, "ua-dqn-averse": 0.8, "ua-dqn-averse-biased": 0.78, "ua-dqn-neutral": 0.5}
 
 
@@ -40,8 +39,7 @@ def board():
         values = {of.name: share if of.bounds else raw for of in suite.metrics}
         scores.append(
             Score(run.task, run.method, run.seed, "finished", "cpu", of.normalize(raw), values,
-                  str(run.folder), run.digest, "uqbench:aaaa")
-        )  # fmt: skip
+                  str(run.folder), run.digest, "uqbench:aaaa"))  # fmt: skip
     return Board.of(replace(plan, claims=()), scores)
 
 

@@ -56,8 +56,7 @@ def without(package: str, folder: Path, *arguments: str) -> subprocess.Completed
     return subprocess.run(
         [sys.executable, "-S", *arguments],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(path)}, cwd=folder,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True, text=True, check=False)  # fmt: skip
 
 
 def to_install(package: str) -> str:

@@ -20,8 +20,7 @@ NAMES = MeasuresByName(Host.load().risk_measures)
 MEASURES = [
     ("cvar(0.25)", CVaR(0.25)), ("cvar ( 0.1 )", CVaR(0.1)), ("cvar", CVaR()),
     (" wang(1e-1) ", Wang(0.1)), ("mean-std(1)", MeanStd(1.0)), ("expectation", Expectation()),
-    ("expectation()", Expectation()),
-]  # fmt: skip
+    ("expectation()", Expectation())]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "expected"), MEASURES)

@@ -252,8 +252,7 @@ def test_half_written_files_of_killed_writers_go_when_the_run_is_locked_and_noth
     left = [f".{name}.0123456789abcdef.tmp" for name in ("run.json", "agent.pt", "metrics.parquet")]
     stays = [
         ".run.json.0123456789abcdeg.tmp", ".run.json.0123.tmp", "run.json.0123456789abcdef.tmp",
-        ".notes.0123456789abcdef.tmp", ".runXjson.0123456789abcdef.tmp",
-    ]  # fmt: skip
+        ".notes.0123456789abcdef.tmp", ".runXjson.0123456789abcdef.tmp"]  # fmt: skip
     for name in (*left, *stays):
         (folder / name).write_bytes(b"half")
     (folder / ".episodes.parquet.0123456789abcdef.tmp").mkdir()
@@ -276,8 +275,7 @@ def test_training_files_that_a_killed_process_left_go_when_the_run_is_found(reco
     folder = leave(store, run)
     assert store.find(run, records=records).state is RunState.FINISHED
     assert {path.name for path in folder.iterdir()} == {
-        "run.json", "metrics.parquet", "episodes.parquet"
-    }  # fmt: skip
+        "run.json", "metrics.parquet", "episodes.parquet"}  # fmt: skip
     assert store.find(run).state is RunState.FINISHED
 
 

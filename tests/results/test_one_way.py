@@ -19,8 +19,7 @@ DOORS = {
 PATH_METHODS = {
     "read_bytes", "read_text", "write_bytes", "write_text", "open", "unlink", "mkdir",
     "rmdir", "iterdir", "glob", "rglob", "exists", "is_file", "is_dir", "is_symlink", "stat",
-    "lstat", "touch", "symlink_to", "chmod",
-}  # fmt: skip
+    "lstat", "touch", "symlink_to", "chmod"}  # fmt: skip
 FOLDERS_OWN = {"open"}
 """Of a ``Folder``, too: allowed where it is called with a name."""
 

@@ -267,8 +267,7 @@ def finish(store: Store, run: Run, content: dict[str, str]) -> None:
     made = Provenance(platform="p", device="d", versions={}, content=content, git_revision=None)
     record = RunRecord(
         identity=dict(run.identity), status="finished", step=1, began=now(), updated=now(),
-        process=this_process(), provenance=made,
-    )  # fmt: skip
+        process=this_process(), provenance=made)  # fmt: skip
     store.finish(run, record, RunColumns({"value": np.array([1.0])}, {}))
 
 

@@ -71,8 +71,7 @@ TOY = Path(__file__).parents[1] / "toy"
 
 SHARES = [
     ("01", 0.25, None, "01010101"), ("3", 0.3, None, "333"), ("01", 0.5, 3, "010"),
-    ("01", 0.0, 3, "010"), ("", 0.5, 2, ""),
-]  # fmt: skip
+    ("01", 0.0, 3, "010"), ("", 0.5, 2, "")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("gpus", "each", "workers", "expected"), SHARES)

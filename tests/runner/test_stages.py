@@ -27,8 +27,7 @@ from uqbench.uncertainty import scores
 
 ERROR = Metric(
     name="q_error", summary="error of the mean", kind="agent", statistic="uncertainty/error",
-    direction="min",
-)  # fmt: skip
+    direction="min")  # fmt: skip
 STEPS = 600
 
 
@@ -136,8 +135,7 @@ def test_killed_while_storing_the_others_are_trained(batch, host, at_once, tmp_p
         patch.setattr(Store, "train", lambda *a: kill() if done else (done.append(1), train(*a))[1])
         killed(lambda: run(batch, store, host))
     assert [store.find(one).state for one in batch.runs] == [
-        RunState.TRAINED, RunState.ABANDONED, RunState.ABANDONED,
-    ]  # fmt: skip
+        RunState.TRAINED, RunState.ABANDONED, RunState.ABANDONED]  # fmt: skip
     began = [(e.step, len(e.batch.runs)) for e in run(batch, store, host) if isinstance(e, Started)]
     assert (began, results(store, batch)) == ([(STEPS, 1), (0, 2)], at_once)
 

@@ -140,8 +140,7 @@ RAISED: dict[str, tuple[BaseException, str]] = {
     "no Exception": (NoExceptionError("odd"), "NoExceptionError: odd"),
     "sys.exit(0)": (SystemExit(0), "SystemExit: 0"),
     "unspeakable": (UnspeakableError(),
-                    "UnspeakableError (its message cannot be made: RuntimeError)"),
-}  # fmt: skip
+                    "UnspeakableError (its message cannot be made: RuntimeError)")}  # fmt: skip
 DEEDS: dict[str, Callable[[], object]] = {
     **{name: deed for name, (deed, _) in CHANGES.items()},
     **SEEDS,

@@ -51,8 +51,7 @@ def checkout(tmp_path):
 def tox(checkout, *arguments):
     done = subprocess.run(
         [sys.executable, "-m", "tox", *arguments],
-        cwd=checkout, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=checkout, capture_output=True, text=True, check=False)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -79,8 +78,7 @@ def test_a_fresh_clone_has_them_where_tox_is_installed_and_uqbench_is_not(tmp_pa
     done = subprocess.run(
         [sys.executable, "-P", "-S", "-m", "tox", "list", "--no-desc", "-qq"],
         cwd=ROOT, capture_output=True, text=True, check=False,
-        env={"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]},
-    )  # fmt: skip
+        env={"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]})  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "leaderboard-five-state-smoke" in done.stdout.split()
 

@@ -64,8 +64,7 @@ def author(tmp_path_factory):
     def tox(*arguments: str) -> str:
         done = subprocess.run(
             [python, "-m", "tox", *arguments], cwd=project, env=variables, capture_output=True,
-            text=True, check=False,
-        )  # fmt: skip
+            text=True, check=False)  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -102,8 +101,7 @@ def test_its_row_is_submitted_verified_and_added_to_a_board(author, tmp_path):
     def uqbench(*arguments: str | Path, code: int = 0) -> str:
         done = subprocess.run(
             [here / "uqbench", *arguments], cwd=project, env=variables, capture_output=True,
-            text=True, check=False,
-        )  # fmt: skip
+            text=True, check=False)  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout
 

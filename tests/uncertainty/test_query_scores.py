@@ -161,8 +161,7 @@ def test_the_example_of_the_docs_has_these_numbers():
     stated = Uncertainty(
         mean=of_both(3.0, 1.8), epistemic_var=of_both(0.5, 0.3).square(),
         aleatoric_var=of_both(6.0, 0.0), return_atoms=of_both([4.0, -3.0], [1.8, 1.8]),
-        return_probs=of_both([6 / 7, 1 / 7], [0.5, 0.5]),
-    )  # fmt: skip
+        return_probs=of_both([6 / 7, 1 / 7], [0.5, 0.5]))  # fmt: skip
     (found,) = score_queries(stated, truth, [Climatology(1.0, 2.0, 3.0)])
     assert len(here) == 13
     for name, value in here.items():

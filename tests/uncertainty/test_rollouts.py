@@ -41,8 +41,7 @@ class Countdown(LaneEnv):
         pairs = zip(self.key.tolist(), self.drawn.tolist(), strict=True)
         noise = torch.tensor([
             self.numbers.setdefault(key, Uniform([key], "countdown", ())).at(t).item()
-            for key, t in pairs
-        ])  # fmt: skip
+            for key, t in pairs])  # fmt: skip
         self.drawn += 1
         self.left = self.left - 1
         ended = (self.left == 0) | (action == 2)

@@ -105,8 +105,7 @@ def scores_of(plan, value):
         score = None if raw is None else raw / 10
         found.append(
             Score(run.task, run.method, run.seed, "finished", "cpu", score, values,
-                  str(run.folder), run.digest, "uqbench:aaaa")
-        )  # fmt: skip
+                  str(run.folder), run.digest, "uqbench:aaaa"))  # fmt: skip
     return sorted(found, key=lambda s: (s.task, s.method, s.seed))
 
 

@@ -375,15 +375,13 @@ def test_of_a_suites_claims_those_about_costs_count_tasks(metric):
     suite = suite.model_copy(update={"metrics": metrics})  # as of any numbers
     plan = make_plan(
         suite.model_copy(update={"claims": (claim,)}), host, "paper", device="cpu",
-        methods=["dqn", "ube-dqn"],
-    )  # fmt: skip
+        methods=["dqn", "ube-dqn"])  # fmt: skip
     values = {(m, t): v for m, row in (("dqn", FAST[0]), ("ube-dqn", SLOW[0]))
               for t, v in zip((task.name for task in suite.tasks), row, strict=True)}  # fmt: skip
     scores = [
         Score(run.task, run.method, run.seed, "finished", "cpu", 0.0,
               {metric: float(values[run.method, run.task])}, str(run.folder), "0" * 64, "")
-        for run in plan.runs
-    ]  # fmt: skip
+        for run in plan.runs]  # fmt: skip
     (judgement,) = judge(plan, scores)
     decided = judgement.verdict is Verdict.DOES_NOT_HOLD  # the claim gives a published number
     assert decided == (metric == "steps_per_s")

@@ -30,8 +30,7 @@ def start(out: Path, *arguments: str, log: Path | None = None) -> "subprocess.Po
     command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
     return subprocess.Popen(
         [*command, *arguments], env=variables_of_ray(log), text=True, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+        stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
 
 
 def end(process: "subprocess.Popen[str]", code: int = 0) -> str:

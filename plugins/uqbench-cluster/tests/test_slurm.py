@@ -54,8 +54,7 @@ class Command:
         stdout, stderr = self._words
         self.process = subprocess.Popen(
             [*command, *arguments], env=variables_of_slurm(log, pace), text=True, stdout=stdout,
-            stderr=stderr,
-        )  # fmt: skip
+            stderr=stderr)  # fmt: skip
 
     def said(self) -> str:
         """What it has said so far."""
@@ -359,8 +358,7 @@ def test_drivers_killed_at_any_moment_end_with_local_results(cluster, suite, tmp
         command = [sys.executable, "-m", "uqbench", "run", "--suite", suite, *common, *more]
         return subprocess.Popen(
             [*command, "--out", tmp_path / out], env=env, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
 
     def digests(out: str) -> dict[str, str]:
         found = dict(Store(tmp_path / out).walk())

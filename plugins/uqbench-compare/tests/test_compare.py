@@ -268,8 +268,7 @@ def test_paired_scores_are_compared_seed_by_seed():
     up = {"a": generator.normal(1, 0.1, 8), "b": np.zeros(8)}
     rows = [
         (name, f"t{task}", seed, world[seed, task] + own[seed])
-        for name, own in up.items() for seed, task in np.ndindex(8, 3)
-    ]  # fmt: skip
+        for name, own in up.items() for seed, task in np.ndindex(8, 3)]  # fmt: skip
     frame = table("method task seed score", rows)
     for paired in (False, True):
         ranks = uqbench.compare(frame, by="mean", paired=paired).ranks
@@ -283,8 +282,7 @@ DAMAGED = [
     ("a.json", "[1, 2]", "damaged"), ("a.json", "{}", "no scores that can be read"),
     ("a.json", "[" * 100_000, "damaged"), ("a.json", '{"a": {"t": [1, "x"]}}', "'x' is no number"),
     ("a.csv", "", "damaged"), ("a.csv", "method,task,seed,score\n,t,1,2\n", "one has none"),
-    ("a.csv", 'method,task,seed,score\n"a,t,1,2\n', "damaged"),
-]  # fmt: skip
+    ("a.csv", 'method,task,seed,score\n"a,t,1,2\n', "damaged")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "text", "said"), DAMAGED)
@@ -389,8 +387,7 @@ def rows_of(own: dict[str, np.ndarray]) -> pd.DataFrame:
     """A row a step of runs ``[runs, tasks, frames]``."""
     rows = [
         (m, f"task-{t + 1}", str(s), k + 1, of[s, t, k])
-        for m, of in own.items() for s, t, k in np.ndindex(of.shape)
-    ]  # fmt: skip
+        for m, of in own.items() for s, t, k in np.ndindex(of.shape)]  # fmt: skip
     return pd.DataFrame(rows, columns=["method", "task", "seed", "step", "score"])
 
 

@@ -130,8 +130,7 @@ def test_xarrays_own_arrays_are_read():
     xarray = pytest.importorskip("xarray")
     array = xarray.DataArray(
         np.stack([*SCORES.values()]), {"method": [*SCORES], "seed": range(5), "task": TASKS},
-        ("method", "seed", "task"),
-    )  # fmt: skip
+        ("method", "seed", "task"))  # fmt: skip
     expected = bits(uqbench.compare(SCORES))
     assert bits(uqbench.compare(array)) == expected
     assert bits(uqbench.compare(array.to_dataset(name="score"))) == expected

@@ -22,8 +22,7 @@ from uqbench.testing.worlds import RotatingPixels
 
 SHORT = {
     "learning_starts": 40, "target_sync_period": 45, "epsilon_decay_steps": 200,
-    "replay_capacity": 150,
-}  # fmt: skip
+    "replay_capacity": 150}  # fmt: skip
 SMALL = {"hidden": (16,), "channels": 4}
 MEAN_AND_STD = MarginalRisk(MeanStd(0.5))
 CPU = torch.device("cpu")

@@ -19,8 +19,7 @@ from uqbench.testing.worlds import RotatingPixels, act, step_of_actors
 CPU = torch.device("cpu")
 SMALL = {
     "hidden": (6,), "heads": 4, "learning_starts": 40, "target_sync_period": 45,
-    "epsilon_decay_steps": 60,
-}  # fmt: skip
+    "epsilon_decay_steps": 60}  # fmt: skip
 
 
 def make(seeds=(3, 5), **settings: Any) -> BootstrappedDQN:

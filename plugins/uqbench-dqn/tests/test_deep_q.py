@@ -60,8 +60,7 @@ def test_learning_every_fourth_step_from_clipped_rewards_with_centered_rmsprop()
     """The settings of Mnih et al. 2015: gradient steps counted, rewards as stored, the rule."""
     config = DQNConfig(
         hidden=(5,), batch_size=4, learning_starts=8, target_sync_period=10, learn_period=4,
-        reward_clip=1.0, optimizer="rmsprop", learning_rate=0.01,
-    )  # fmt: skip
+        reward_clip=1.0, optimizer="rmsprop", learning_rate=0.01)  # fmt: skip
     agent = DQN(EnvironmentInfo(spaces.Box(-1, 1, (3,)), 2, 0.9, 100), [0], config, CPU)
     weight, changed = agent.online.layers[1].weight, []
     for t in range(24):
@@ -193,8 +192,7 @@ def test_learning_starts_with_a_whole_batch_and_the_target_is_synced_every_perio
 def test_epsilon_is_one_until_learning_starts_and_falls_linearly(decay_from, waits):
     agent = tabular(
         DQN, 2, 0.9, learning_starts=40, epsilon_decay_steps=100, epsilon_final=0.2, batch_size=2,
-        epsilon_decay_from=decay_from,
-    )  # fmt: skip
+        epsilon_decay_from=decay_from)  # fmt: skip
     for t in range(150):
         epsilon = 1.0 if t < 40 else max(0.2, 1 - 0.008 * (t - waits))
         assert agent.exploration.epsilon.item() == pytest.approx(epsilon), f"step {t}"

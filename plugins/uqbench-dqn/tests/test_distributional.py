@@ -22,8 +22,7 @@ CPU = torch.device("cpu")
 INFO = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
 SMALL = C51Config(
     hidden=(9, 7), atoms=11, batch_size=6, learning_starts=10, target_sync_period=25,
-    replay_capacity=50, learning_rate=1e-2, epsilon_decay_steps=60,
-)  # fmt: skip
+    replay_capacity=50, learning_rate=1e-2, epsilon_decay_steps=60)  # fmt: skip
 
 
 QUANTILES = QRDQNConfig(hidden=(9, 7), quantiles=11)

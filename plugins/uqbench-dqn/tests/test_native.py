@@ -39,8 +39,7 @@ from uqbench.testing.worlds import RotatingPixels
 
 METHODS = [
     "dqn", "qr-dqn", "c51-support", "ua-dqn", "ube-dqn", "quam-dqn", "bdqn", "epinet-dqn",
-    "bootstrapped-dqn-masks", "randomized-prior-dqn-centered", "sentinel-4-support",
-]  # fmt: skip
+    "bootstrapped-dqn-masks", "randomized-prior-dqn-centered", "sentinel-4-support"]  # fmt: skip
 GAMES = ["asterix", "breakout", "freeway", "seaquest", "space_invaders"]  # 4, 4, 7, 10, 6 planes
 STATES = 20
 WARM_UP = 20

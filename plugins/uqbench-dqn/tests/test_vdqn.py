@@ -22,8 +22,7 @@ from uqbench.testing.worlds import act, transitions
 INFO = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
 SHARED: dict[str, Any] = {
     "hidden": (9, 7), "batch_size": 6, "learning_starts": 10, "target_sync_period": 25,
-    "replay_capacity": 50, "learning_rate": 1e-2,
-}  # fmt: skip
+    "replay_capacity": 50, "learning_rate": 1e-2}  # fmt: skip
 
 
 def make(seeds: Sequence[int], **settings: Any) -> VDQN:

@@ -49,8 +49,7 @@ def test_both_backends_keep_the_rules_of_environments(backend, rules, passed):
     subject = EnvironmentSubject(
         name=backend, make=lambda seeds, limit: make(config, seeds, limit, CPU),
         single=partial(Highway, config) if backend == "oracle" else None,
-        limit=TimeLimit(9, "truncation"), events=("crashes",),
-    )  # fmt: skip
+        limit=TimeLimit(9, "truncation"), events=("crashes",))  # fmt: skip
     found = results([subject], rules)
     assert [str(one) for one in found if not one.ok] == []
     assert sum(one.status == "passed" for one in found) == passed

@@ -28,8 +28,7 @@ from uqbench.testing.worlds import RotatingPixels, transitions
 CPU = torch.device("cpu")
 CONFIG = RandomizedPriorConfig(
     heads=3, hidden=(8,), learning_starts=20, replay_capacity=60, target_sync_period=30,
-    learning_rate=1e-2, batch_size=8, prior_scale=1.0,
-)  # fmt: skip
+    learning_rate=1e-2, batch_size=8, prior_scale=1.0)  # fmt: skip
 
 
 def make(seeds, device):

@@ -142,8 +142,7 @@ def test_a_plan_with_other_seeds_is_that_of_these_seeds(host):
 
 SENT = Submission(
     suite="toy", budget="paper", method="fast", package="mine", version="1.0", wheel="0" * 64,
-    scores="task,method\n", hours=0.5, checks={"passed": 4},
-)  # fmt: skip
+    scores="task,method\n", hours=0.5, checks={"passed": 4})  # fmt: skip
 
 
 @pytest.fixture
@@ -239,8 +238,7 @@ def test_a_package_reaches_no_network_and_no_process_and_writes_its_runs_alone(t
     (Path.home() / "mark").unlink(missing_ok=True)
     assert json.loads(done.stdout) == {
         "other processes": False, "network": False, "writes elsewhere": False,
-        "writes its packages": False, "writes its results": True,
-    }  # fmt: skip
+        "writes its packages": False, "writes its results": True}  # fmt: skip
     assert (tmp_path / "runs" / "mark").exists()
 
 

@@ -27,8 +27,7 @@ def chosen(epsilon: float, values: list[float], valid: list[bool] | None = None)
 GREEDY = [
     ([1.0, 3.0, 2.0], None, 1), ([2.0, 2.0, 2.0], None, 0), ([0.0, 5.0, 5.0], None, 1),
     ([-5.0, -5.0, 9.0, -4.0], [1, 1, 0, 1], 3), ([-5.0, -5.0, 9.0, -4.0], [1, 1, 0, 0], 0),
-    ([-5.0, -5.0, 9.0, -4.0], [0, 1, 0, 0], 1),
-]  # fmt: skip
+    ([-5.0, -5.0, 9.0, -4.0], [0, 1, 0, 0], 1)]  # fmt: skip
 
 
 @pytest.mark.parametrize(("values", "valid", "best"), GREEDY)

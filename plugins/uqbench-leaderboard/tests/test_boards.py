@@ -72,8 +72,7 @@ def test_a_board_of_an_earlier_protocol_says_so_first_and_keeps_its_tables(out, 
     after = tables(boards)
     assert {path.name for path in changed} == {"README.md", "manifest.json"}
     assert {name for name, data in after.items() if before[name] != data} == {
-        "README.md", "manifest.json"
-    }  # fmt: skip
+        "README.md", "manifest.json"}  # fmt: skip
     title, said = after["README.md"].decode().split("\n\n")[1:3]
     assert title.startswith("# ")
     assert said.startswith(f"*Of an earlier protocol (suite version 0, now {now}")

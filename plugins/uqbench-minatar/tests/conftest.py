@@ -144,8 +144,7 @@ def will_hit(g: Any) -> bool:
 
 
 FAR: dict[str, Callable[[Any], int]] = {
-    "seaquest": play_seaquest, "space_invaders": play_space_invaders
-}  # fmt: skip
+    "seaquest": play_seaquest, "space_invaders": play_space_invaders}  # fmt: skip
 """Players who get farther than the scripts."""
 
 
@@ -196,5 +195,4 @@ def count_space_invaders(before: Any, g: Any, reward: int, ended: bool, events: 
 
 COUNT: dict[str, Callable[..., None]] = {
     "asterix": count_asterix, "breakout": count_breakout, "freeway": count_freeway,
-    "seaquest": count_seaquest, "space_invaders": count_space_invaders,
-}  # fmt: skip
+    "seaquest": count_seaquest, "space_invaders": count_space_invaders}  # fmt: skip

@@ -73,8 +73,7 @@ def test_both_backends_keep_the_rules_of_environments(game: str, backend: Any) -
     subject = EnvironmentSubject(
         name=game, make=lambda seeds, limit: make(config, seeds, limit, CPU),
         single=partial(Game, config) if backend == "oracle" else None,
-        limit=TimeLimit(90, "truncation"),
-    )  # fmt: skip
+        limit=TimeLimit(90, "truncation"))  # fmt: skip
     found = results([subject], "environment-")
     assert [str(one) for one in found if not one.ok] == []
     passed = {one.check.id.removeprefix("environment-") for one in found if one.status == "passed"}

@@ -111,8 +111,7 @@ def test_scores_of_the_truth_are_the_best_and_silence_has_none():
     assert high["bounds_hold"].tolist() == [0.0]  # 1 above, bounds .128 below
     silent = scores(Uncertainty(mean=q), of, script)
     assert {k: float(v) for k, v in silent.items()} == {
-        "pairs_wrong": 0, "pairs_risk": 0, "pairs_gain": 0
-    }  # fmt: skip
+        "pairs_wrong": 0, "pairs_risk": 0, "pairs_gain": 0}  # fmt: skip
     without_end = Uncertainty(mean=q + 1, epistemic_var=torch.full_like(q, torch.inf))
     endless = scores(without_end, of, script)
     assert endless["bounds_hold"].tolist() == [1.0]  # of all ten, not of the nine that are random

@@ -18,8 +18,7 @@ CPU = torch.device("cpu")
 FLAT = EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
 SMALL: dict[str, Any] = {
     "hidden": (6,), "learning_starts": 500, "batch_size": 8, "indices": 3, "index_size": 2,
-    "samples": 5, "learning_rate": 1e-2, "adam_epsilon": 1e-3,
-}  # fmt: skip
+    "samples": 5, "learning_rate": 1e-2, "adam_epsilon": 1e-3}  # fmt: skip
 KINDS = ["epinet", "hypermodel"]
 
 

@@ -17,8 +17,7 @@ CPU = torch.device("cpu")
 FLAT = EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
 SMALL: dict[str, Any] = {
     "hidden": (6,), "learning_starts": 500, "batch_size": 8, "predicted": 4, "targets": 3,
-    "acting": 5, "cosines": 7, "learning_rate": 1e-2, "adam_epsilon": 1e-3,
-}  # fmt: skip
+    "acting": 5, "cosines": 7, "learning_rate": 1e-2, "adam_epsilon": 1e-3}  # fmt: skip
 
 
 def quantile(network: Any, obs: Tensor, level: Tensor) -> Tensor:

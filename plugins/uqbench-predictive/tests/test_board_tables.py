@@ -97,8 +97,7 @@ def test_each_question_has_its_own_best_and_its_own_comparison_with_the_distance
     answers = {one.question: one for one in told.answers}
     assert {name: one.first for name, one in answers.items()} == {
         "msp": ["random-forest"], "mi": ["deep-ensemble"], "energy": ["deep-ensemble"],
-        "score": [],
-    }  # fmt: skip
+        "score": []}  # fmt: skip
     assert {one.floor for one in told.answers} == {("nearest-input", "score")}
     assert "random-forest" not in answers["msp"].beaten
     assert "random-forest" in answers["mi"].beaten

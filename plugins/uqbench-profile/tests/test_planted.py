@@ -18,8 +18,7 @@ NAMES = {
     "exact": "the exact posterior", "counts": "counts, 1/√(1 + n)", "s-over-root-n": "s/√n",
     "common-factor": "one common factor × s/√n, ten samples",
     "constant": "a constant of the right size", "exact-times-3": "the exact shape × 3",
-    "silent": "nothing",
-}  # fmt: skip
+    "silent": "nothing"}  # fmt: skip
 
 
 def widths(exact: Tensor, count: Tensor, deviation: Tensor) -> Mapping[str, Tensor]:
@@ -29,8 +28,7 @@ def widths(exact: Tensor, count: Tensor, deviation: Tensor) -> Mapping[str, Tens
     by_sample = torch.where(count > 0, deviation / count.clamp(min=1).sqrt(), 1.0)
     return {
         "exact": exact, "counts": 1 / (1 + count).sqrt(), "s-over-root-n": by_sample,
-        "common-factor": by_sample, "constant": constant, "exact-times-3": 3 * exact,
-    }  # fmt: skip
+        "common-factor": by_sample, "constant": constant, "exact-times-3": 3 * exact}  # fmt: skip
 
 
 def before(mean: Tensor, std: Tensor, exact: Tensor) -> tuple[float, float]:

@@ -71,8 +71,7 @@ def test_a_recorded_loop_is_the_run_that_uqbench_makes_of_it(tmp_path, own):
     (tmp_path / "forward.py").write_text(FORWARD)
     run = uqbench.run(
         "toy", methods=f"{tmp_path}/forward.py:Forward", tasks="long", seeds=[3], workers=1,
-        out=tmp_path / "theirs", progress=False,
-    )  # fmt: skip
+        out=tmp_path / "theirs", progress=False)  # fmt: skip
     for frame in (mine.episodes(), run.episodes()):
         assert frame["length"].sum() > 600
     columns = ["step", "phase", "end", "length", "return", "discounted_return"]
@@ -260,8 +259,7 @@ def test_a_recorded_loop_proves_learning_by_its_optimizer_and_beside_others(tmp_
     def loop(method: str, learns: bool) -> dict[str, float]:
         env = uqbench.record(
             None, "cartpole", "cartpole", method=method, budget="smoke", out=tmp_path / "out",
-            policy=lambda obs: int(network(torch.as_tensor(obs).float()).argmax()),
-        )  # fmt: skip
+            policy=lambda obs: int(network(torch.as_tensor(obs).float()).argmax()))  # fmt: skip
         env.reset()
         for t in range(env.steps):
             *_, terminated, truncated, _ = env.step(1)

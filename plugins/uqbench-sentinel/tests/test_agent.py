@@ -387,8 +387,7 @@ def test_the_atoms_of_a_gaussian_have_its_mean_and_tail_means():
 
 EXAMPLE_4 = [
     ({"ftrl_lambda": 1.0}, 0.414), ({"ftrl_lambda": 1.0, "ftrl_sign": 1}, 0.26), ({}, 1 / 3),
-    ({"ftrl_lambda": 1e6}, 1), ({"ftrl_lambda": 1e6, "ftrl_sign": 1}, 0),
-]  # fmt: skip
+    ({"ftrl_lambda": 1e6}, 1), ({"ftrl_lambda": 1e6, "ftrl_sign": 1}, 0)]  # fmt: skip
 
 
 @pytest.mark.parametrize(("settings", "expected"), EXAMPLE_4)

@@ -143,8 +143,7 @@ CORRECT = {
     "environment": lambda: single(optimal_q=optimal_q, optimal_return=lambda: 0.8),
     "lane-environment": lambda: lanes(), "estimator": lambda: estimator(),
     "reference": lambda: with_model(Bayes), "dataset": lambda: dataset(), "risk": lambda: risk(),
-    "loop": lambda: loop(),
-}  # fmt: skip
+    "loop": lambda: loop()}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -732,8 +731,7 @@ FAULTS = {
     own_generator: "environment-gymnasium", outside_at_one_place: "environment-forms",
     AlwaysSeven: "environment-reset", OneArray: "environment-gymnasium",
     drifting: "environment-long", wind_is_forgotten: "environment-reset",
-    limit_of_seven: "environment-long",
-}  # fmt: skip
+    limit_of_seven: "environment-long"}  # fmt: skip
 """Mistakes in environments, and the check that names each."""
 if Version(gymnasium.__version__) < Version("1.4"):
     del FAULTS[OneArray]  # its checker does not look for an array that is used again

@@ -57,8 +57,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     built = folder.glob("*.whl")
     subprocess.run(
         [python, "-m", "pip", "install", *offline, "--ignore-installed", *built],
-        check=True, cwd=folder,
-    )  # fmt: skip
+        check=True, cwd=folder)  # fmt: skip
     return python
 
 
@@ -73,8 +72,7 @@ def test_a_new_plugin_passes_its_tests_and_has_a_row_within_three_minutes(
     def made(*command: str | Path) -> str:
         done = subprocess.run(
             [str(python), *map(str, command)], cwd=tmp_path, capture_output=True, text=True,
-            check=False,
-        )  # fmt: skip
+            check=False)  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

@@ -149,8 +149,7 @@ def test_the_prior_has_the_known_scale(observation, n_actions, config, expected)
 def test_it_conforms(exploration, conforms):
     config = UADQNConfig(
         learning_starts=40, target_sync_period=45, replay_capacity=150, hidden=(16,), channels=4,
-        exploration=exploration,
-    )  # fmt: skip
+        exploration=exploration)  # fmt: skip
     conforms(UADQN, config)
 
 
@@ -184,8 +183,7 @@ PARTS = ("0.weight", "0.bias", "1.weight", "1.bias")
 CONFIG: dict[str, Any] = {
     "hidden": (5,), "quantiles": QUANTILES, "batch_size": BATCH, "learning_starts": 30,
     "replay_capacity": 40, "learning_rate": RATE, "learn_period": 1, "target_sync_period": 50,
-    "noise_scale": NOISE, "adam_epsilon": EPSILON,
-}  # fmt: skip
+    "noise_scale": NOISE, "adam_epsilon": EPSILON}  # fmt: skip
 
 
 def parameters(agent: UADQN) -> Arrays:
@@ -252,8 +250,7 @@ def test_ua_dqn_s_gradient_steps_are_those_of_its_formulas(kappa):
 def kept(tmp_path_factory):
     found = uqbench.run(
         "windy-cliff", "smoke", methods=["ua-dqn-neutral"], seeds=1, steps=400, workers=1,
-        keep_agents=True, progress=False, out=tmp_path_factory.mktemp("map"),
-    )  # fmt: skip
+        keep_agents=True, progress=False, out=tmp_path_factory.mktemp("map"))  # fmt: skip
     return found.agent(found.runs["run"][0])
 
 
@@ -275,8 +272,7 @@ def test_a_map_has_what_is_stated_what_is_true_and_their_ratio(kept):
     assert list(maps) == [
         "epistemic, predicted", "epistemic, error of the mean",
         "epistemic, predicted over error of the mean",
-        "aleatoric, predicted", "aleatoric, true", "aleatoric, predicted over true",
-    ]  # fmt: skip
+        "aleatoric, predicted", "aleatoric, true", "aleatoric, predicted over true"]  # fmt: skip
     stated, true, ratio = list(maps.values())[3:]
     noisy = true > 0
     assert 0 < noisy.sum() < len(noisy)  # there is no wind on the upper row

@@ -213,8 +213,7 @@ def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(kind, task, confi
 REFUSED = [
     (of.NoisyCosineConfig, {"points": 3}), (of.PriorFunctionConfig, {"noise": 0.0}),
     (of.Prior, {"bias_std": 0.0}), (of.AnchoredQuantilesConfig, {"samples": 1}),
-    (of.AnchoredOutputsConfig, {"networks": 1, "outputs": 1}),
-]  # fmt: skip
+    (of.AnchoredOutputsConfig, {"networks": 1, "outputs": 1})]  # fmt: skip
 
 
 @pytest.mark.parametrize(("config", "settings"), REFUSED)

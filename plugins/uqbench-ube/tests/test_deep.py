@@ -30,8 +30,7 @@ from uqbench.testing.worlds import RotatingPixels, act, step_of_actors, transiti
 CPU = torch.device("cpu")
 SMALL = {
     "learning_starts": 40, "target_sync_period": 45, "replay_capacity": 150, "hidden": (16,),
-    "channels": 4,
-}  # fmt: skip
+    "channels": 4}  # fmt: skip
 FLAT = EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
 
 

@@ -73,12 +73,10 @@ def test_a_vector_environment_does_as_its_single_environments(mode, limit):
 def test_a_registered_vector_environment_passes_the_checks():
     spec = EnvironmentSpec(
         name="walk", version="1", factory=lambda config, count: vectorized(count),
-        vector=True, events=("bumps",),
-    )  # fmt: skip
+        vector=True, events=("bumps",))  # fmt: skip
     subject = EnvironmentSubject(
         name="walk", make=lambda seeds, limit: lanes_of(spec, None, seeds, limit, CPU),
-        events=("bumps",), limit=LIMIT,
-    )  # fmt: skip
+        events=("bumps",), limit=LIMIT)  # fmt: skip
     made = {r.check.id: r for r in results([subject])}
     assert [str(r) for r in made.values() if not r.ok] == []
     assert made["environment-lanes"].status == "passed"

@@ -17,8 +17,7 @@ from uqbench.runner.process import Stop, Stopwatch
 PROVENANCE = Provenance(platform="p", device="d", versions={}, content={}, git_revision=None)
 ABOUT = checkpoints.Checkpoint(
     seeds=(3, 4), runs=("a", "b"), step=7, seconds=1.5, cpu_seconds=1.2, resumed=(),
-    began="2026-01-01T00:00:00+00:00", provenance=PROVENANCE,
-)  # fmt: skip
+    began="2026-01-01T00:00:00+00:00", provenance=PROVENANCE)  # fmt: skip
 
 
 def at(path: Path) -> Folder:

@@ -111,8 +111,7 @@ CELL = "toy/paper/long/fast"
 OTHER_FOLDERS = [
     "{outside}", "../outside", "toy/paper/long/slow/0-01234567/checkpoint",
     f"{CELL}/0-01234567/checkpoint/../../..", f"{CELL}/0-01234567/checkpoint\n",
-    f"{CELL}/0-01234567", "toy/paper/../paper/long/fast/0-01234567/checkpoint",
-]  # fmt: skip
+    f"{CELL}/0-01234567", "toy/paper/../paper/long/fast/0-01234567/checkpoint"]  # fmt: skip
 
 
 @pytest.mark.parametrize("named", OTHER_FOLDERS)

@@ -66,8 +66,7 @@ def honest(lanes: int, dtype: torch.dtype = torch.float64) -> est.PredictiveUnce
     aleatoric = aleatoric.mean(0)
     return est.PredictiveUncertainty(
         total, aleatoric, total - aleatoric, probs, "nats", members=members, score=1 * total,
-        highest=members.amax(0), classes=probs > 0.2,
-    )  # fmt: skip
+        highest=members.amax(0), classes=probs > 0.2)  # fmt: skip
 
 
 def normal(lanes: int) -> est.PredictiveUncertainty:
@@ -75,8 +74,7 @@ def normal(lanes: int) -> est.PredictiveUncertainty:
     one = torch.ones(lanes, M)
     return est.PredictiveUncertainty(
         2 * one, one, one, None, "variance", mean=0 * one, members=torch.zeros(S, lanes, M, 1),
-        interval=torch.stack([-one, one], -1),
-    )  # fmt: skip
+        interval=torch.stack([-one, one], -1))  # fmt: skip
 
 
 def spoiled(name, value):

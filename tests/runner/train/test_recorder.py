@@ -284,8 +284,7 @@ def area(steps: np.ndarray, returns: np.ndarray, ends: str | np.ndarray = "termi
     metric = Metric(name="m", summary="", kind="online", statistic="area", window=0.5)
     episodes = {
         "phase": np.full(len(steps), "training"), "end": np.full(len(steps), ends),
-        "step": steps, "return": returns.astype(float),
-    }  # fmt: skip
+        "step": steps, "return": returns.astype(float)}  # fmt: skip
     return scalar(metric, Expectation(), episodes, RECORDS, 1000)
 
 

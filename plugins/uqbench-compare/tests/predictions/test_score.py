@@ -329,8 +329,7 @@ def stored(method: str) -> dict[str, float]:
     cells = from_csv(StoredBoard.read(Folder(BOARD)).checked("scores.csv").decode(), "here").cells
     [one] = [
         one for cell in cells for one in cell
-        if (one.task, one.method, one.seed) == ("diabetes", method, 3)
-    ]  # fmt: skip
+        if (one.task, one.method, one.seed) == ("diabetes", method, 3)]  # fmt: skip
     return one.values
 
 

@@ -310,8 +310,7 @@ def test_a_missing_number_is_the_mean_of_the_training_rows():
 TARGETS = [
     (["a", "b"], None, 2), ([True, False], None, 2), ([0, 1, 2], None, 3),
     ([0, 1, 2], "regression", 0), ([0.5, 1, 2], None, 0), (range(11), None, 0),
-    (range(11), "classification", 11),
-]  # fmt: skip
+    (range(11), "classification", 11)]  # fmt: skip
 
 
 @pytest.mark.parametrize(("target", "kind", "classes"), TARGETS)

@@ -17,8 +17,7 @@ from uqbench.testing.worlds import act, transitions
 CPU = torch.device("cpu")
 SMALL = QuamDQNConfig(
     hidden=(16,), channels=4, learning_starts=40, target_sync_period=45, replay_capacity=150,
-    batch_size=8, search_rate=0.05,
-)  # fmt: skip
+    batch_size=8, search_rate=0.05)  # fmt: skip
 
 
 def test_it_conforms(conforms) -> None:

@@ -129,8 +129,7 @@ def test_a_task_alone_and_all_but_one_have_the_ranks_of_these_runs(deepsea, comp
     for (how, task), tasks in board.subsets.items():
         places, rows = board.places_on(*tasks), zip(
             data["methods"], data["ranks"][f"{how}:{task}"], data["sets"][f"{how}:{task}"],
-            strict=True,
-        )  # fmt: skip
+            strict=True)  # fmt: skip
         for one, place, value in rows:
             columns = [board.methods[one["name"]].tasks.index(name) for name in tasks]
             mean = board.matrices[one["name"]][:, columns].mean()

@@ -28,8 +28,7 @@ CONFIGS = {
     PSRL: configs.ModelBasedConfig, CertaintyEquivalence: configs.CertaintyEquivalenceConfig,
     UBE: configs.UBEConfig, UBETerms: configs.UBEConfig,
     MomentMatching: configs.MomentMatchingConfig, QLearning: configs.QLearningConfig,
-    BayesianQLearning: configs.BQLConfig,
-}  # fmt: skip
+    BayesianQLearning: configs.BQLConfig}  # fmt: skip
 
 
 def make_agent(kind=PSRL, seeds=(0, 1), states=5, **settings):

@@ -154,8 +154,7 @@ def test_a_size_of_zero_is_what_the_best_empty_rule_leaves_of_the_board_s_tasks(
     one = circuit.values_of_rewards(0.9)[0].norm()
     exact = torch.stack([
         circuit.posterior(config, task.discount, [0]).covariance[0, 0].sqrt() / one
-        for config, task in zip(configs, tasks, strict=True)
-    ])  # fmt: skip
+        for config, task in zip(configs, tasks, strict=True)])  # fmt: skip
     by_noise, by_data = [config.sigma for config in configs], [c.n**-0.5 for c in configs]
     rules = torch.tensor([[1.0] * len(configs), by_noise, by_data]).double()
     left = (exact / rules).log().std(1, correction=0).tolist()
