@@ -79,7 +79,7 @@ def test_a_new_plugin_passes_its_tests_and_has_a_row_within_three_minutes(
     assert str(python.parent.parent) in made("-c", "import uqbench; print(uqbench.__file__)")
     name = f"new-{kind}"
     made("-m", "uqbench", "plugin", "new", name, "--kind", kind)
-    made(*("-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"), tmp_path / name)
+    made("-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", tmp_path / name)
     began = time.perf_counter()
     assert "passed" in made("-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path / name)
     assert "failed" not in made("-m", "uqbench", "plugin", "check", name)
