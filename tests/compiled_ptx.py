@@ -66,8 +66,7 @@ def ptx_of(game: str, name: str, capability: tuple[int, int]) -> str:
     else:
         env = MinAtarLanes(GameConfig(game=game), [0, 1])
         kernels = uqbench_minatar.cuda.compiled(env._game)
-    kernel = kernels[NAMES.index(name)]
-    return ptx(kernel, env._parameters, env.arrays, capability)
+    return ptx(kernels[NAMES.index(name)], env._parameters, env.arrays, capability)
 
 
 @CAPABILITIES
@@ -98,5 +97,4 @@ def test_ptx_compiles_to_machine_code_without_spills(
     with capsys.disabled():
         at = ".".join(map(str, capability))
         print(f"\n{game} {name} {at}: {registers} registers, {spills} bytes of spills")
-    assert len(registers) == 1
-    assert {*spills} == {"0"}
+    assert (len(registers), {*spills}) == (1, {"0"})

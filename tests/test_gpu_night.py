@@ -54,8 +54,7 @@ def test_archives_fit_and_a_run_stays_where_it_is(tmp_path: Path) -> None:
     made.pack({"weights": files(tmp_path, "b1", "b2")})
     made.pack({"weights": files(tmp_path, "a1", "b1", "b2")})
     assert inside(tmp_path / "out") == {
-        "weights-1.tar": {"results/b1", "results/b2"}, "weights-2.tar": {"results/a1"},
-    }  # fmt: skip
+        "weights-1.tar": {"results/b1", "results/b2"}, "weights-2.tar": {"results/a1"}}  # fmt: skip
     assert all(p.stat().st_size <= archives.END + 2 * BLOCKS for p in (tmp_path / "out").iterdir())
     made.pack({"weights": files(tmp_path, "a1", "b1", "b2", "c1", "c2")})
     assert made.packed("weights") == {"a1", "b1", "b2", "c1"}
@@ -68,11 +67,9 @@ def test_scores_take_the_room_of_weights_and_weights_that_of_agents(tmp_path: Pa
     assert made.packed("agents") == {"g1"}
     made.pack({"scores": files(tmp_path, "s1"), "weights": files(tmp_path, "w1")})
     assert inside(tmp_path / "out") == {
-        "scores-1.tar": {"results/s1"}, "weights-1.tar": {"results/w1"},
-    }  # fmt: skip
+        "scores-1.tar": {"results/s1"}, "weights-1.tar": {"results/w1"}}  # fmt: skip
     made.pack({"scores": files(tmp_path, "s1", "s2", "s3"), "weights": files(tmp_path, "w1")})
-    assert made.packed("scores") == {"s1", "s2", "s3"}
-    assert made.packed("weights") == set()
+    assert (made.packed("scores"), made.packed("weights")) == ({"s1", "s2", "s3"}, set())
 
 
 def test_on_a_full_disk_an_archive_stays_as_it_was_and_that_is_said(tmp_path, monkeypatch):
@@ -89,8 +86,7 @@ def test_on_a_full_disk_an_archive_stays_as_it_was_and_that_is_said(tmp_path, mo
     assert made.packed("scores") == {"s1"}
     assert inside(tmp_path / "out")["scores-1.tar"] == {"results/s1"}
     made.pack({"scores": files(tmp_path, "s1", "w1")})
-    assert made.packed("scores") == {"s1", "w1"}
-    assert made.full == ""
+    assert (made.packed("scores"), made.full) == ({"s1", "w1"}, "")
 
 
 def test_what_the_wheels_need_and_nobody_brings_is_named(tmp_path: Path) -> None:
@@ -149,8 +145,7 @@ def rehearse(
     with (tmp_path / "stderr").open("w") as told:
         return subprocess.Popen(
             [*command, *more], stdout=subprocess.PIPE, stderr=told, text=True, env=environment,
-            start_new_session=True,
-        )  # fmt: skip
+            start_new_session=True)  # fmt: skip
 
 
 def ended(night: subprocess.Popen[str], tmp_path: Path) -> tuple[int, str, dict[str, Any]]:
@@ -183,8 +178,7 @@ def board_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, methods: str) -> M
         uqbench.run(
             "toy", "paper", methods=methods.split(","), seeds=SEEDS, judge=True,
             out=here / "results", device="cpu", workers=1, plugins=[tmp_path / "more.toml"],
-            progress=False,
-        )  # fmt: skip
+            progress=False)  # fmt: skip
     assert [*here.glob("results/leaderboards/toy/*/leaderboard.csv")]
     runs = here.glob("results/toy/*/*/*/*/run.json")
     finished = [run for run in runs if json.loads(run.read_text())["status"] == "finished"]
@@ -215,8 +209,7 @@ def test_a_machine_that_cannot_is_found_before_any_run(plant, said, tmp_path):
 @pytest.mark.long
 def test_a_method_that_raises_costs_its_own_runs(tmp_path, monkeypatch):
     code, _, summary = ended(rehearse(tmp_path, methods="slow,stumbles"), tmp_path)
-    assert code == 1
-    assert summary["failed"] == ""
+    assert (code, summary["failed"]) == (1, "")
     assert not summary["complete"]
     of = summary["methods"]
     assert of["slow"]["scores_back"] == of["slow"]["planned"] == RUNS
@@ -231,8 +224,7 @@ def test_with_memory_for_half_the_methods_take_turns_and_all_is_complete(tmp_pat
     told = (tmp_path / "stderr").read_text()
     turns = [line.split("] ")[1] for line in told.splitlines()]
     assert [line for line in turns if line.startswith(("slow ", "fast "))] == [
-        "slow begins", "slow ended with 0", "fast begins", "fast ended with 0",
-    ]  # fmt: skip
+        "slow begins", "slow ended with 0", "fast begins", "fast ended with 0"]  # fmt: skip
     assert (code, summary["complete"]) == (0, True)
     assert back(summary) == dict.fromkeys(METHODS, RUNS)
     assert board_of(tmp_path, monkeypatch, "slow,fast") == dict.fromkeys(METHODS, RUNS)

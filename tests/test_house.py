@@ -29,19 +29,12 @@ WORDS = 20_000
 RIDDLE = re.compile(r"(What|Where|Who|How|Of|The same)\b")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENDMARKER,
-    tokenize.ENCODING,
-}
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+    tokenize.ENDMARKER, tokenize.ENCODING}  # fmt: skip
 
 
 def test_the_rooms_are_those_of_the_import_contract() -> None:
-    rooms = {path.parent.name for path in HARNESS.glob("*/__init__.py")}
-    assert rooms == set(LAYERS)
+    assert {path.parent.name for path in HARNESS.glob("*/__init__.py")} == set(LAYERS)
     assert {path.stem for path in HARNESS.glob("*.py")} == {"__init__", "__main__"}
 
 

@@ -23,9 +23,7 @@ from uqbench.suites import read_suites
 LEADERBOARDS = Path(__file__).parents[1] / "leaderboards"
 INDEX = LEADERBOARDS / "README.md"
 BOARDS = [path.parent for path in sorted(LEADERBOARDS.glob("*/*/scores.csv.gz"))]
-FOLLOWING = [
-    path for path in BOARDS if "/".join(path.parts[-2:]) + "/README.md) ‡" not in INDEX.read_text()
-]
+FOLLOWING = [b for b in BOARDS if "/".join(b.parts[-2:]) + "/README.md) ‡" not in INDEX.read_text()]
 """All but those of an earlier protocol, which are kept as they were written."""
 
 
@@ -170,9 +168,7 @@ def test_an_oracle_closes_half_of_what_the_best_trivial_row_leaves(board):
 def test_the_default_budget_of_a_suite_with_boards_has_one():
     suites = read_suites(Host.load(), check=()).suites
     budgets = {suite: {at.name for at in BOARDS if at.parent.name == suite} for suite in suites}
-    without = [
-        name for name, own in budgets.items() if own and suites[name].default_budget not in own
-    ]
+    without = [of for of, own in budgets.items() if own and suites[of].default_budget not in own]
     # an hour for all methods of profile, whose default asks one in minutes
     assert without == ["profile"]
 

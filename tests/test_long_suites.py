@@ -33,8 +33,7 @@ def test_a_failure_keeps_the_day_of_the_last_pass_and_is_said(code, day, tmp_pat
     tox.write_text(f"#!/bin/sh\nexit {code}\n")
     tox.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    before = long_suites.Passed("2001-02-03", "abc", "1.0")
-    of = long_suites.run("ptx", before)
+    of = long_suites.run("ptx", long_suites.Passed("2001-02-03", "abc", "1.0"))
     assert re.fullmatch(day, of.day)
     assert bool(of.failed) == bool(code)
     assert long_suites.read(long_suites.page({"ptx": of}))["ptx"] == of

@@ -23,13 +23,8 @@ def test_a_mutant_is_one_change_and_none_is_of_annotations_and_messages():
     source = MODULE.encode()
     found = {(one.before, one.after) for one in mutants(Path("a.py"), source)}
     assert {before for before, _ in found} == {
-        "5",
-        "return max(x.clone(), y) * LEVEL if x < y else None",
-        "max(x.clone(), y) * LEVEL",
-        "max(x.clone(), y)",
-        "x.clone()",
-        "x < y",
-    }
+        "5", "return max(x.clone(), y) * LEVEL if x < y else None", "max(x.clone(), y) * LEVEL",
+        "max(x.clone(), y)", "x.clone()", "x < y"}  # fmt: skip
     assert {("5", "(5 * 10)"), ("x < y", "(x >= y)"), ("x.clone()", "(x)")} <= found
     assert ("max(x.clone(), y) * LEVEL", "(max(x.clone(), y))") in found
 

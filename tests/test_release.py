@@ -23,16 +23,13 @@ def test_a_package_says_who_made_it_and_for_what(project: Path) -> None:
     assert "Typing :: Typed" in about["classifiers"]
     assert list(project.parent.rglob("py.typed")) or project.parent.name == "uqbench-boards"
     assert (project.parent / "LICENSE").is_file()
-    root = tomllib.loads(PROJECTS[0].read_text("utf-8"))["project"]
-    assert about["version"] == root["version"]
+    assert about["version"] == tomllib.loads(PROJECTS[0].read_text("utf-8"))["project"]["version"]
 
 
 def test_extras_name_packages_of_this_tree() -> None:
     about = tomllib.loads(PROJECTS[0].read_text("utf-8"))["project"]
     own = {path.parent.name for path in PROJECTS[1:]}
-    named = {
-        re.split("[>=[]", need)[0] for of in about["optional-dependencies"].values() for need in of
-    }
+    named = {re.split("[>=[]", x)[0] for of in about["optional-dependencies"].values() for x in of}
     assert {name for name in named if name.startswith("uqbench-")} <= own
 
 

@@ -36,8 +36,7 @@ def begin(out: Path, *arguments: str, **variables: str) -> "subprocess.Popen[str
     return subprocess.Popen(
         [*command, "--workers", "1", *arguments], text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | variables,
-    )  # fmt: skip
+        env=os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | variables)  # fmt: skip
 
 
 def states(out: Path) -> dict[str, str]:
@@ -46,11 +45,7 @@ def states(out: Path) -> dict[str, str]:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 @pytest.fixture(scope="module")
@@ -83,12 +78,10 @@ def test_progress_goes_to_stderr_and_the_table_with_its_path_to_stdout(finished)
 
 def test_running_again_does_nothing_and_changes_no_byte(finished):
     out, stdout, _ = finished
-    before = files(out)
-    again = run_toy(out)
+    before, again = files(out), run_toy(out)
     assert f"{N_RUNS} finished: not run again" in again.stderr
     assert "all runs" not in again.stderr
-    assert again.stdout == stdout
-    assert files(out) == before
+    assert (again.stdout, files(out)) == (stdout, before)
 
 
 def test_a_run_is_identified_by_what_was_set(tmp_path):
@@ -117,16 +110,14 @@ def test_a_method_that_raises_fails_with_its_reason_and_the_suite_goes_on(tmp_pa
     assert "walker.py" in record["traceback"]
     assert "6 of 12 planned runs have no score: " in done.stdout
     healed.touch()
-    again = run_toy(out, *settings)
-    assert "6 failed: again" in again.stderr
+    assert "6 failed: again" in run_toy(out, *settings).stderr
     assert list(states(out).values()) == ["finished"] * N_RUNS
 
 
 def test_a_lane_that_fails_does_not_take_the_others_with_it(tmp_path):
     done = run_toy(
         tmp_path, "--tasks", "short", "--methods", "slow", "--set", "slow.wrong=range", "--set",
-        "slow.only_below=0.5", "--seeds", "8", "--workers", "1", code=1,
-    )  # fmt: skip
+        "slow.only_below=0.5", "--seeds", "8", "--workers", "1", code=1)  # fmt: skip
     assert "retrying 1 run at a time" in done.stderr
     assert sorted(set(states(tmp_path).values())) == ["failed", "finished"]
 
@@ -216,8 +207,7 @@ def test_a_full_disk_loses_nothing_that_is_finished(disk):
     before = list(states(disk).values()).count("finished")
     assert 0 < before < N_RUNS
     make_room(disk)
-    again = run_toy(disk)
-    assert f"{before} finished: not run again" in again.stderr
+    assert f"{before} finished: not run again" in run_toy(disk).stderr
     assert list(states(disk).values()) == ["finished"] * N_RUNS
 
 
@@ -239,8 +229,7 @@ def test_a_process_takes_over_what_another_one_left_when_it_was_killed(tmp_path)
 def test_a_plugin_whose_hook_raises_is_named_and_stops_nothing(tmp_path):
     done = run_toy(
         tmp_path, "--methods", "fast", "--tasks", "short", "--seeds", "1",
-        variables={"TOY_HOOK_RAISES": "1"},
-    )  # fmt: skip
+        variables={"TOY_HOOK_RAISES": "1"})  # fmt: skip
     complaint = "the plugin toy-uqbench:toy failed in uqbench_run_finished: OSError: no network"
     assert complaint in done.stderr
     assert list(states(tmp_path).values()) == ["finished"]
@@ -250,8 +239,7 @@ def test_life_cycle_hooks_are_told_every_run(tmp_path):
     log = tmp_path / "log"
     run_toy(
         tmp_path / "results", "--tasks", "short", "--seeds", "1", "--set", "slow.raise_at=9",
-        variables={"TOY_LOG": str(log)}, code=1,
-    )  # fmt: skip
+        variables={"TOY_LOG": str(log)}, code=1)  # fmt: skip
     assert sorted(log.read_text().splitlines()) == [
         "failed short slow 0 RuntimeError: the walker stumbled (walker.py:52, in observe)",
         "finished short fast 0 online_return",
@@ -278,8 +266,7 @@ def test_a_dry_run_says_what_would_run_by_method_and_writes_nothing(tmp_path):
 
 def test_a_dry_run_takes_the_times_of_a_stored_board_where_it_has_no_runs(finished, tmp_path):
     boards = shutil.copytree(finished[0] / "leaderboards", tmp_path / "leaderboards")
-    done = run_toy(tmp_path, "--dry-run")
-    assert done.stdout.count(f"(from {boards}/toy/paper/cost.csv)") == 1
+    assert run_toy(tmp_path, "--dry-run").stdout.count(f"(from {boards}/toy/paper/cost.csv)") == 1
 
 
 def test_run_json_follows_its_published_schema(finished):
@@ -328,8 +315,7 @@ def test_a_board_keeps_fifty_points_of_a_learning_curve(finished):
     curves = pandas.read_parquet(out / "leaderboards/toy/paper/curves.parquet")
     for (task, method), own in curves.groupby(["task", "method"], observed=True):
         assert own["step"].tolist() == [12 * k for k in range(1, 51)]
-        shown = own.dropna(subset="value").iloc[0]
-        within = []
+        shown, within = own.dropna(subset="value").iloc[0], []
         for path in (out / f"toy/paper/{task}/{method}").glob("*/episodes.parquet"):
             of = pandas.read_parquet(path)
             of = of[(of["phase"] == "training") & (of["end"] != "unfinished")]
@@ -361,8 +347,7 @@ def test_rows_of_a_stored_board_are_made_again_and_compared_bit_for_bit(finished
     assert "2 of its 12 rows compared with runs in" in uqbench(*command).stdout
     stored = boards / "toy/paper"
     write_scores(stored, re.sub(r",[0-9a-f]{64},", f",{'0' * 64},", read_scores(stored)))
-    told = uqbench(*command, code=1).stdout
-    assert told.count("differs from the run in") == 2
+    assert uqbench(*command, code=1).stdout.count("differs from the run in") == 2
 
 
 def test_own_runs_are_shown_in_a_stored_board_that_is_not_made_again(finished, tmp_path):
@@ -383,12 +368,10 @@ def test_own_runs_are_shown_in_a_stored_board_that_is_not_made_again(finished, t
     assert "fast (stored)" in done.stdout
     page = (path.parent / "README.md").read_text().replace("\n", " ")
     assert f"Stored rows are from {boards}" in page
-    stored = table(boards / "toy/paper/leaderboard.csv")
-    assert shown["fast"]["iqm"] == stored["fast"]["iqm"]
+    assert shown["fast"]["iqm"] == table(boards / "toy/paper/leaderboard.csv")["fast"]["iqm"]
     changed = re.sub(r"(/fast/0)-\w{8}", r"\1-00000000", read_scores(boards / "toy/paper"))
     write_scores(boards / "toy/paper", changed)
-    refused = run_toy(*command, code=2)
-    assert "was run with other settings or versions" in refused.stderr
+    assert "was run with other settings or versions" in run_toy(*command, code=2).stderr
 
 
 def test_doctor_sees_the_plugin_and_a_folder_that_cannot_be_written():

@@ -33,8 +33,7 @@ def test_the_pictures_are_current():
 
 def test_every_board_is_in_the_world_of_its_observations(tools):
     worlds = {one.id: one.world for one in tools.boards()}
-    assert worlds["deepsea-paper"] == "tabular"
-    assert worlds["cartpole-paper"] == "small"
+    assert (worlds["deepsea-paper"], worlds["cartpole-paper"]) == ("tabular", "small")
     assert {world for board, world in worlds.items() if board.startswith("minatar")} == {"pixels"}
     assert worlds["ood-digits-paper"] == "predictions"
 
@@ -79,8 +78,7 @@ def test_notebooks_and_made_pages_are_in_the_nav(tools):
     nav = (ROOT / "mkdocs.yml").read_text("utf-8")
     notebooks = [f"notebooks/{p.stem}.md" for p in (ROOT / "docs/notebooks").glob("*.ipynb")]
     pages = [f"boards/{name}.html" for name in ("index", "methods", "claims")]
-    made = [*pages, *tools.MADE, *notebooks]
-    assert [name for name in made if f": {name}\n" not in nav] == []
+    assert [name for name in [*pages, *tools.MADE, *notebooks] if f": {name}\n" not in nav] == []
     assert "```python\nimport tempfile" in tools.notebook(ROOT / "docs/notebooks/first-board.ipynb")
 
 
@@ -113,8 +111,7 @@ def test_pages_of_the_docs_link_to_pages_of_the_docs(tools):
 def test_beliefs_that_move_are_those_of_agents_that_learn_here_and_are_small(tools):
     """The first moments of a stored world are learned again; a ring is by these numbers alone."""
     path = ROOT / "docs" / "assets" / "beliefs.js"
-    text = path.read_text("utf-8")
-    worlds = json.loads(text.removeprefix("globalThis.uqBeliefs=").rstrip(";\n"))
+    worlds = json.loads(path.read_text("utf-8").removeprefix("globalThis.uqBeliefs=").rstrip(";\n"))
     assert path.stat().st_size <= 60_000
     assert {len(of["seen"]) for one in worlds for of in one["methods"]} <= {
         len(one["steps"]) for one in worlds

@@ -42,7 +42,6 @@ def uqbench_agents():
     factory = "toy_uqbench.walker:Walker"
     return [uqbench.AgentSpec(name="filed", version="7", factory=factory, config=WalkerConfig)]
 """
-SUITE = '[[extend.toy.methods]]\nname = "filed"\nagent = "filed"\n'
 
 
 def script(folder: Path, action: int, execute: bool) -> list[object]:
@@ -78,7 +77,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def add_files(folder: Path, plugin: str = PLUGIN) -> None:
     (folder / "filed.py").write_text(plugin)
-    (folder / "filed.toml").write_text(SUITE)
+    (folder / "filed.toml").write_text('[[extend.toy.methods]]\nname = "filed"\nagent = "filed"\n')
     local.add_file(folder / "filed.py")
     local.add_file(folder / "filed.toml")
 
@@ -216,7 +215,6 @@ def test_a_class_of_no_file_and_no_cell_is_refused_with_what_to_write(toy):
 
 def local_methods(method: str | type, out: Path | None = None) -> list[local.LocalPlugin]:
     """What one method adds."""
-    _ = Options("toy", methods=[method], out=out).selection
-    found = local.current()
+    _, found = Options("toy", methods=[method], out=out).selection, local.current()
     os.environ.pop(local.VARIABLE)
     return found

@@ -10,8 +10,7 @@ from uqbench_compare.predictions.stated import FORMS
 import uqbench
 
 FUNCTIONS = [
-    name for name in uqbench.__all__ if inspect.isfunction(getattr(uqbench, name))
-]  # fmt: skip
+    name for name in uqbench.__all__ if inspect.isfunction(getattr(uqbench, name))]  # fmt: skip
 
 
 def sections(name: str) -> dict[str, str]:
@@ -28,8 +27,7 @@ def test_a_function_says_its_arguments_its_result_its_errors_and_an_example(name
     assert "uqbench" in said["Example"]
     if parameters:
         assert {"Args", "Raises"} <= {*said}
-        described = re.findall(r"^    (\w+): ", said["Args"], re.M)
-        assert described == [*parameters]
+        assert re.findall(r"^    (\w+): ", said["Args"], re.M) == [*parameters]
         assert "Error: " in said["Raises"]
 
 

@@ -58,9 +58,7 @@ def test_the_profile_is_of_a_package_that_is_imported_when_it_is_asked_for(monke
         _ = uqbench.profile
 
 
-def test_runs_of_a_budget_that_is_gone_make_no_board_and_the_warning_names_those_there_are(
-    results, tmp_path
-):
+def test_runs_of_a_budget_that_is_gone_make_no_board_and_others_are_named(results, tmp_path):
     budget = Path(results.runs["run"].iloc[0]).parts[1]
     shutil.copytree(results.origin / "toy" / budget, tmp_path / "toy" / "papr")
     with pytest.warns(UqbenchWarning, match=r"no board of toy/papr: .* Did you mean 'paper'"):

@@ -8,19 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uqbench.boards import StoredBoard, Told, board_folders
-from uqbench.boards.calibration import (
-    CALIBRATED,
-    NARROW,
-    OPEN,
-    WIDE,
-    WORDS,
-    coverage_column,
-    with_words,
-    word,
-    words,
-    worth,
-)
+from uqbench.boards import StoredBoard, Told, board_folders, calibration
+from uqbench.boards.calibration import CALIBRATED, NARROW, OPEN, WIDE, WORDS, coverage_column, word
 from uqbench.boards.matrices import MethodScores
 from uqbench.results import CellScores, Score
 from uqbench.statistics.estimate import estimate
@@ -54,8 +43,7 @@ def test_the_word_is_the_printed_interval_against_the_band(low, high, said):
 
 
 def test_a_level_of_95_has_half_as_wide_a_band():
-    assert word(0.93, 0.97, 0.95) == CALIBRATED
-    assert word(0.90, 0.92, 0.95) == NARROW
+    assert (word(0.93, 0.97, 0.95), word(0.90, 0.92, 0.95)) == (CALIBRATED, NARROW)
 
 
 def test_more_runs_of_the_same_kind_never_turn_a_word_around():
@@ -125,12 +113,13 @@ def test_a_board_says_what_its_words_are_worth(worlds, kind_of, noise, said):
     metrics = tuple(
         Metric(name=name, summary="", kind=kind_of if name == "coverage" else "queries",
                statistic=statistic)
-        for name, statistic in named.items()
-    )  # fmt: skip
+        for name, statistic in named.items())  # fmt: skip
     suite = Suite.model_construct(tasks=tasks, metrics=metrics)
     rows = {"task": [task.name for task in tasks], "method": "a", "q_error": 1.0}
     frame = pd.DataFrame(rows if noise is None else rows | {"truth_error": noise})
-    assert worth(suite, "coverage_mean", {"a": own(suite, noise)}, frame).startswith(said)
+    assert calibration.worth(suite, "coverage_mean", {"a": own(suite, noise)}, frame).startswith(
+        said
+    )
 
 
 def test_worlds_are_in_no_identity():
@@ -144,15 +133,14 @@ def test_words_of_older_boards_are_read_by_their_intervals():
             ("c", "method", "states none", math.nan)]  # fmt: skip
     old = pd.DataFrame(rows, columns=columns)
     old = old.assign(coverage_90_mean_low=0.4, coverage_90_mean_high=0.6)
-    assert list(with_words(old)["calibration"]) == [NARROW, "", "–"]
-    assert words(old.drop(columns="coverage_90_mean")) == {}
+    assert list(calibration.with_words(old)["calibration"]) == [NARROW, "", "–"]
+    assert calibration.words(old.drop(columns="coverage_90_mean")) == {}
 
 
 def test_where_the_posterior_is_exact_its_intervals_are_calibrated():
     board = StoredBoard.read(BOARDS / "priormdp-sbc" / "paper").leaderboard
     said = dict(zip(board["method"], board["calibration"], strict=True))
-    assert said["psrl"] == CALIBRATED
-    assert said["bql"] == NARROW
+    assert (said["psrl"], said["bql"]) == (CALIBRATED, NARROW)
     assert said["mm"] == OPEN  # covers 84 %, and its interval contains the band's end
     assert said["ube"] == said["ube-zeta-1"] == WIDE
 
@@ -161,8 +149,7 @@ def test_all_committed_boards_that_ask_for_intervals_have_words():
     for folder in board_folders(BOARDS):
         table = StoredBoard.read(folder).leaderboard
         if coverage_column(map(str, table)) is not None:
-            methods = table[table["role"] == "method"]
-            assert {*methods["calibration"]} <= {*WORDS, "–"}
+            assert {*table[table["role"] == "method"]["calibration"]} <= {*WORDS, "–"}
             assert {*table.loc[table["role"] != "method", "calibration"]} <= {""}
 
 

@@ -60,8 +60,7 @@ def test_a_skill_is_worth_what_it_is_beyond_its_best_control(plan):
         assert float(row["information_beyond"]) == pytest.approx(expected, abs=0.02)
         assert float(row["information_beyond_low"]) < float(row["information_beyond"])
         assert float(row["information_beyond_high"]) < expected + 0.05
-    table = pd.DataFrame(rows.values())
-    assert above_controls(table)["information"] == ["bootstrapped-dqn-masks"]
+    assert above_controls(pd.DataFrame(rows.values()))["information"] == ["bootstrapped-dqn-masks"]
     said = board_of(plan, planted).told.note
     assert "know nothing of the point, in information (bootstrapped-dqn-masks)." in said
 
@@ -96,8 +95,7 @@ def test_boards_of_runs_from_before_controls_are_as_they_were(plan):
     board = board_of(plan, lambda _, metric, seed: None if follows(metric) else 0.5)
     names = {metric.name for metric in plan.suite.metrics if follows(metric)}
     assert len(names) == 3 * len(CONTROLS) + 1 + len(BESIDE) + 3
-    header = board.tables["scores.csv"].decode().splitlines()[0].split(",")
-    assert not names & {*header}
+    assert not names & {*board.tables["scores.csv"].decode().splitlines()[0].split(",")}
     columns = [*board.rows()[0]]
     assert not [name for name in columns if "beyond" in name or name.removesuffix("_mean") in names]
 
@@ -110,8 +108,7 @@ def test_controls_are_stored_with_the_scores(plan):
 
 
 def test_a_suite_without_queries_has_no_controls():
-    host = Host.load()
-    suite = read_suites(host, check=()).suite("five-state")
+    suite = read_suites(Host.load(), check=()).suite("five-state")
     assert with_controls(suite.metrics, {"nll": "prediction"}) == suite.metrics
 
 
@@ -159,8 +156,7 @@ def test_a_board_from_before_controls_gets_those_of_its_runs_and_keeps_them(tmp_
         replace(row, values={n: v for n, v in row.values.items() if n not in later})
         for row in board.scores
     ]
-    before = replace(board, gathered=Scores.of(rows))
-    assert rewrite(stored, before, session.host)
+    assert rewrite(stored, replace(board, gathered=Scores.of(rows)), session.host)
     assert "_constant" not in read_scores(folder)
     assert uqbench.check_leaderboard(options(out), boards).good
     uqbench.rewrite_leaderboard(options(tmp_path / "none"), boards)

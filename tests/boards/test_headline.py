@@ -97,8 +97,7 @@ def _of_first(said, board, methods, by, ranks):
 
 def _of_tasks(said, methods, by, tasks, metric):
     """Who leads on which task, by the means of the ranked methods there."""
-    ranked = methods.index[methods["rank_low"].notna()]
-    own = tasks[tasks["method"].isin(ranked)]
+    own = tasks[tasks["method"].isin(methods.index[methods["rank_low"].notna()])]
     groups = own.set_index("method").groupby("task")[metric[0]]
     leads = dict(groups.idxmax() if metric[1] == "max" else groups.idxmin())
     first = methods.index[methods["rank_low"] == 1]
@@ -117,8 +116,7 @@ def _of_tasks(said, methods, by, tasks, metric):
 
 
 def _of_trivial(said, board, methods, by):
-    beats = methods["beats_trivial"]
-    scored = methods[methods[by].notna()]
+    beats, scored = methods["beats_trivial"], methods[methods[by].notna()]
     trivial = board[board["role"] == "trivial"][by].dropna()
     below = scored[by] < trivial.max()
     nobody = "no" in {*beats} and ((beats[scored.index] == "no") | below).all()
@@ -181,8 +179,7 @@ def _of_words(said, methods, tasks):
              "calibrated": f"(?<!not )[Tt]rust {whose}"}  # fmt: skip
     for kind, verb in verbs.items():
         if found := re.search(rf"(?:{verb}) (.+?)(?: \(|:)", said):
-            named = names_in(found[1], methods.index)
-            wanted = of.get(kind, set())
+            named, wanted = names_in(found[1], methods.index), of.get(kind, set())
             if not (named <= wanted if isinstance(named, set) else named <= len(wanted)):
                 yield f"{found[0]}, and {kind} are {sorted(wanted)}"
 
@@ -245,15 +242,14 @@ def test_headlines_are_short():
     assert median(left) >= 9
 
 
-def drawn(generator):
+def drawn(rng):
     """The tables of a random board: ranks follow a random order of its scores."""
-    n, default = int(generator.integers(1, 9)), generator.random() < 0.3
-    ranks = bool(generator.random() < 0.9)
-    rows = []
-    scores = np.round(generator.normal(0.5, 0.4, n), 6)
-    gap, known = generator.choice([0.0, 0.2, 1.0]), generator.random(n) < 0.9
-    trivial = {f"t{k}": round(float(generator.normal(0.2, 0.4)), 6)
-               for k in range(generator.integers(0, 3))}  # fmt: skip
+    n, default = int(rng.integers(1, 9)), rng.random() < 0.3
+    ranks, rows = bool(rng.random() < 0.9), []
+    scores = np.round(rng.normal(0.5, 0.4, n), 6)
+    gap, known = rng.choice([0.0, 0.2, 1.0]), rng.random(n) < 0.9
+    trivial = {f"t{k}": round(float(rng.normal(0.2, 0.4)), 6)
+               for k in range(rng.integers(0, 3))}  # fmt: skip
     best = max(trivial.values(), default=None)
     whole = [k for k in range(n) if known[k]]
     order = sorted(whole, key=lambda k: -scores[k])
@@ -263,7 +259,7 @@ def drawn(generator):
             "role": "method",
             "beats_trivial": "",
             "mean": scores[k] if known[k] else None,
-            "iqm": scores[k] + generator.choice([0.0, 0.3]) if known[k] else None,
+            "iqm": scores[k] + rng.choice([0.0, 0.3]) if known[k] else None,
         }
         if known[k] and ranks and len(whole) > 1:
             row |= {
@@ -273,31 +269,29 @@ def drawn(generator):
             }
         if known[k] and best is not None:
             row["beats_trivial"] = "yes" if scores[k] > best + gap / 2 else "no"
-            if row["beats_trivial"] == "no" and generator.random() < 0.3:
+            if row["beats_trivial"] == "no" and rng.random() < 0.3:
                 row["mean"] = row["iqm"] = best  # a method that does as the trivial row does
         rows.append(row)
     rows += [{"method": t, "role": "trivial", "beats_trivial": "", "mean": value}
              for t, value in trivial.items()]  # fmt: skip
-    if generator.random() < 0.5:
+    if rng.random() < 0.5:
         rows.append({"method": "silent", "role": "trivial", "beats_trivial": "", "mean": None})
-    if generator.random() < 0.3:
+    if rng.random() < 0.3:
         rows.append({"method": "oracle", "role": "oracle", "beats_trivial": "", "mean": 1.25})
     board = pd.DataFrame(rows)
-    column = generator.choice(["coverage_90_mean", "q_coverage_90_mean"])
-    if generator.random() < 0.8:
-        share = generator.choice([generator.random(), 0.9, 0.05]) + 0.05 * generator.normal(
-            size=len(rows)
-        )
-        half = generator.choice([0.01, 0.05, 0.3], len(rows))
-        stated = (board["role"] == "method") & (generator.random(len(rows)) < 0.8)
+    column = rng.choice(["coverage_90_mean", "q_coverage_90_mean"])
+    if rng.random() < 0.8:
+        share = rng.choice([rng.random(), 0.9, 0.05]) + 0.05 * rng.normal(size=len(rows))
+        half = rng.choice([0.01, 0.05, 0.3], len(rows))
+        stated = (board["role"] == "method") & (rng.random(len(rows)) < 0.8)
         for end, of in (("", share), ("_low", share - half), ("_high", share + half)):
             board[f"{column}{end}"] = pd.Series(np.round(np.clip(of, 0, 1), 6)).where(stated)
-        if generator.random() < 0.5:
+        if rng.random() < 0.5:
             board[column.replace("_mean", "_zero_mean")] = (board[column] * 0.97).round(6)
         board["calibration"] = ""
-    tasks = [{"task": f"k{t}", "method": name, "r": round(float(generator.normal()), 3)}
-             for t in range(generator.integers(1, 6)) for name in board["method"]]  # fmt: skip
-    noise = {"truth_error": 0.1, "q_error": 0.5} if generator.random() < 0.5 else {}
+    tasks = [{"task": f"k{t}", "method": name, "r": round(float(rng.normal()), 3)}
+             for t in range(rng.integers(1, 6)) for name in board["method"]]  # fmt: skip
+    noise = {"truth_error": 0.1, "q_error": 0.5} if rng.random() < 0.5 else {}
     return with_words(board), ranks, pd.DataFrame(tasks).assign(**noise)
 
 
@@ -350,8 +344,7 @@ def test_a_sentence_that_contradicts_its_board_is_found(board, said):
 def test_an_unranked_row_above_all_methods_stands_in_the_headline():
     board = StoredBoard.read(BOARDS / "minatar" / "quick")
     frame, rest = board.table("leaderboard.csv"), (board.told.tasks, board.told.metric)
-    headline = Told(frame, "mean", True, *rest).headline
-    assert headline.endswith(" The unranked script has 0.33.")
+    assert Told(frame, "mean", True, *rest).headline.endswith(" The unranked script has 0.33.")
     below = frame.assign(mean=frame["mean"].where(frame["method"] != "script", 0.1))
     assert "unranked" not in Told(below, "mean", True, *rest).headline
 

@@ -1,20 +1,31 @@
+"""Boards of scores: aggregates by rliable's functions, and differences that seeds can show."""
+
 import csv
 import io
 import json
+import re
+import shutil
 from dataclasses import replace
+from math import sqrt
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from rliable import metrics
+from scipy import stats
 from uqbench_leaderboard.check import same_result
 
+import uqbench
 from uqbench.board_table import BoardTable
 from uqbench.boards import Board, from_csv, to_csv
+from uqbench.boards.detectable import detectable, detectable_note
 from uqbench.errors import UqbenchError
 from uqbench.pages.markdown import page
 from uqbench.registry import Host
-from uqbench.results import Score, Scores
+from uqbench.results import Folder, Score, Scores
 from uqbench.specs import Spec
+from uqbench.statistics.levels import ALPHA, POWER
 from uqbench.suites import Plan, make_plan, read_suites
 from uqbench.suites.checks import check_ranking
 
@@ -49,8 +60,7 @@ def scores(plan: Plan) -> list[Score]:
             Score(
                 run.task, run.method, run.seed, "finished", "cpu", reference.normalize(raw),
                 values, str(run.folder), run.digest, content,
-            )
-        )  # fmt: skip
+            ))  # fmt: skip
     return found
 
 
@@ -64,8 +74,7 @@ def test_the_same_scores_give_the_same_bytes_in_any_order(plan, scores):
     again = from_csv(to_csv(Scores.of(scores), plan.suite.metrics).decode(), "scores.csv")
     assert Board.of(plan, again).files() == files
     np.random.default_rng(1).shuffle(scores)
-    shuffled = Board.of(plan, sorted(scores, key=lambda s: (s.task, s.method, s.seed)))
-    assert shuffled.files() == files
+    assert Board.of(plan, sorted(scores, key=lambda s: (s.task, s.method, s.seed))).files() == files
 
 
 def test_a_failed_run_is_shown_and_never_averaged_away(plan, scores):
@@ -96,9 +105,7 @@ def test_with_fewer_than_three_seeds_there_is_no_interval(plan, scores, seeds, i
 
 def test_a_board_that_mixes_contents_says_so(plan, scores):
     other = [replace(scores[0], content="uqbench:cccc uqbench_dqn:bbbb"), *scores[1:]]
-    same, mixed = (
-        json.loads(Board.of(plan, of).files()["manifest.json"]) for of in (scores, other)
-    )
+    same, mixed = (json.loads(Board.of(plan, s).files()["manifest.json"]) for s in (scores, other))
     assert (same["mixes_content"], mixed["mixes_content"]) == (False, True)
     assert mixed["content"] == {"uqbench": ["aaaa", "cccc"], "uqbench_dqn": ["bbbb"]}
 
@@ -108,8 +115,7 @@ def test_a_board_that_mixes_contents_says_so(plan, scores):
 
 def on_one_task(plan, scores):
     cells = tuple(cell for cell in plan.cells if cell.task.name == "freeway")
-    budget = plan.budget.model_copy(update={"tasks": ("freeway",)})
-    one = replace(plan, cells=cells, budget=budget)
+    one = replace(plan, cells=cells, budget=plan.budget.model_copy(update={"tasks": ("freeway",)}))
     return one, [score for score in scores if score.task == "freeway"]
 
 
@@ -139,8 +145,7 @@ def test_ranks_by_a_further_metric_are_those_of_a_board_by_that_metric_alone(pla
 
 
 def test_the_worst_quarter_is_the_mean_of_the_worst_quarter_of_the_runs(plan, scores):
-    row = rows(Board.of(plan, scores), "leaderboard.csv")[0]
-    by_task = {}
+    row, by_task = rows(Board.of(plan, scores), "leaderboard.csv")[0], {}
     for score in scores:
         if score.method == row["method"]:
             by_task.setdefault(score.task, []).append(score.score)
@@ -152,15 +157,12 @@ def test_the_worst_quarter_is_the_mean_of_the_worst_quarter_of_the_runs(plan, sc
 def failing(plan):
     """The plan with a failure threshold of its primary metric, and its range."""
     metric = plan.suite.primary_metric(plan.budget)
-    range_ = {"fails_beyond": 0.0, "lowest": -10.0, "highest": 1e4}
-    changed = metric.model_copy(update=range_)
+    changed = metric.model_copy(update={"fails_beyond": 0.0, "lowest": -10.0, "highest": 1e4})
     metrics = tuple(changed if m == metric else m for m in plan.suite.metrics)
     return replace(plan, suite=plan.suite.model_copy(update={"metrics": metrics}))
 
 
-def test_where_runs_may_fail_they_are_counted_and_mean_and_pairs_have_the_theory_of_bounds(
-    plan, scores
-):
+def test_where_runs_may_fail_they_are_counted_and_mean_and_pairs_have_bounds(plan, scores):
     one, scores = on_one_task(plan, scores)
     student, bounded = Board.of(one, scores), Board.of(failing(one), scores)
     (before, after), (p, bounded_p) = (
@@ -206,8 +208,7 @@ def test_a_missing_value_is_not_an_empty_one_and_scores_are_read_back_exactly(pl
     scores[1] = replace(scores[1], values=scores[1].values | {"evaluation_return": None})
     text = to_csv(Scores.of(scores), plan.suite.metrics).decode()
     cells = [row["evaluation_return"] for row in csv.DictReader(io.StringIO(text))]
-    assert cells[:2] == ["", "none"]
-    assert [*from_csv(text, "scores.csv")] == scores
+    assert (cells[:2], [*from_csv(text, "scores.csv")]) == (["", "none"], scores)
 
 
 def test_the_same_result_is_the_same_whatever_it_cost(plan, scores):
@@ -255,3 +256,112 @@ def test_a_table_of_a_plugin_is_a_file_where_it_applies_and_is_not_kept(plan, sc
     assert "counts.csv" not in Board.of(replace(board.plan, budget=unranked), scores).files()
     monkeypatch.setattr(Counts, "kept", True)
     assert "counts.csv" not in Board.of(board.plan, scores).files()
+
+
+FOLDER = Path(__file__).parents[2] / "leaderboards"
+STATISTICS = ("iqm", "mean", "median", "optimality_gap")
+BOARDS = sorted(path.parent for path in FOLDER.glob("*/*/leaderboard.csv"))
+
+
+def differing(board: pd.DataFrame, scores: pd.DataFrame) -> tuple[int, list[str]]:
+    """How many aggregates were compared, and those that are others, as they are printed."""
+    compared, wrong = 0, []
+    for row in board.to_dict("records"):
+        runs = scores[scores["method"] == row["method"]]
+        matrix = runs.pivot(index="seed", columns="task", values="score")
+        for name in STATISTICS:
+            if pd.isna(row.get(name)):
+                continue
+            compared += 1
+            expected = getattr(metrics, f"aggregate_{name}")(matrix.to_numpy())
+            if row[name] != pytest.approx(expected, rel=1e-5, abs=1e-9):
+                wrong.append(f"{row['method']} {name}: {row[name]}, rliable has {expected}")
+    return compared, wrong
+
+
+def tables(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    (scores,) = folder.glob("scores.csv*")
+    return pd.read_csv(folder / "leaderboard.csv"), pd.read_csv(scores)
+
+
+@pytest.mark.parametrize("folder", BOARDS, ids=lambda path: "/".join(path.parts[-2:]))
+def test_the_aggregates_of_a_stored_board_are_rliables(folder: Path) -> None:
+    board, scores = tables(folder)
+    compared, wrong = differing(board, scores)
+    assert wrong == []
+    assert compared or not any(board.get(name, pd.Series()).notna().any() for name in STATISTICS)
+
+
+def test_a_number_that_is_another_is_found() -> None:
+    board, scores = tables(FOLDER / "drawn-worlds" / "demo")
+    board.loc[1, "iqm"] += 2e-4
+    assert len(differing(board, scores)[1]) == 1
+
+
+LEADERBOARDS = Path(__file__).parents[2] / "leaderboards"
+
+
+def said(text: str) -> float:
+    """The difference in the sentence."""
+    found = re.search(r"differ by ([\d.e-]+) of score, with 80 %", text)
+    assert found is not None
+    return float(found[1])
+
+
+def test_it_is_found_with_the_power_that_is_said():
+    """Two methods of one standard deviation, ten seeds: 4,000 t tests at the level of the board."""
+    generator, seeds = np.random.default_rng(5), 10
+    half = stats.t.ppf(1 - ALPHA / 2, 2 * seeds - 2) * sqrt(2 / seeds)
+    away = said(detectable([(-half, half)], seeds, seeds))
+    first, second = generator.normal(size=(2, 4_000, seeds))
+    p = stats.ttest_ind(first + away, second, axis=1).pvalue
+    assert np.mean(p < ALPHA) == pytest.approx(0.8, abs=0.04)
+
+
+def test_more_seeds_show_less_and_three_are_the_fewest():
+    intervals = [(0.0, 1.0), (0.5, 0.7), (-2.0, 1.0)]  # the median one has a width of 1
+    shown = [said(detectable(intervals, 10, seeds)) for seeds in (3, 10, 40)]
+    assert shown == sorted(shown, reverse=True)
+    assert shown[1] / shown[2] == pytest.approx(2, rel=0.1)
+    assert said(detectable([(0.0, 1.0)] * 3, 10, 10)) == shown[1]
+    assert "2 seeds are too few to distinguish any" in detectable(intervals, 10, 2)
+
+
+def test_a_comparison_says_what_a_plan_does():
+    generator = np.random.default_rng(3)
+    compared = uqbench.compare({name: generator.normal(size=(10, 2)) for name in "ab"})
+    [pair] = compared.board.pairs
+    assert detectable([(pair.difference.low, pair.difference.high)], 10, 10) in repr(compared)
+
+
+@pytest.mark.parametrize("pairs", [1, 3])
+def test_few_seeds_reach_as_far_as_students_quantiles_of_their_own_say(pairs):
+    """From five seeds to three, of which a pair has four degrees of freedom, at a shared level."""
+    level = 1 - ALPHA / 2 / pairs
+    error = 0.5 / stats.t.ppf(level, 8) * (5 / 3) ** 0.5
+    reach = error * (stats.t.ppf(level, 4) + stats.t.ppf(POWER, 4))
+    assert f"differ by {reach:.2g} of score" in detectable([(0.0, 1.0)] * pairs, 5, 3)
+
+
+def test_a_plan_is_told_what_its_seeds_show_by_the_first_whole_board_of_its_budget(tmp_path):
+    """Pairs' intervals and the number of seeds then are the stored board's, recomputed here."""
+    host = Host.load()
+    suite = read_suites(host, check=()).suite("ube-terms")
+    plan = make_plan(suite, host, "paper", seeds=range(7), device="cpu")
+    at, roots = LEADERBOARDS / "ube-terms/paper", [Folder(tmp_path), Folder(LEADERBOARDS)]
+    pairs = pd.read_csv(at / "pairs.csv").dropna(subset=["p_adjusted"])
+    then = pd.read_csv(at / "scores.csv.gz").groupby(["method", "task"]).size().max()
+    assert then != 7
+    of = [*zip(pairs["difference_low"], pairs["difference_high"], strict=True)]
+    expected = f"By {at}, {detectable(of, then, 7)}"
+    assert detectable_note(plan, roots) == expected
+
+    copy = tmp_path / "ube-terms/paper"
+    shutil.copytree(at, copy)
+    assert detectable_note(plan, roots) == expected.replace(str(at), str(copy))
+    (copy / "pairs.csv").write_text("damaged")
+    assert detectable_note(plan, roots) == expected
+    (copy / "pairs.csv").unlink()
+    assert (detectable_note(plan, roots), detectable_note(plan, roots[:1])) == (expected, "")
+    unranked = replace(plan, budget=plan.budget.model_copy(update={"ranks": False}))
+    assert detectable_note(unranked, roots) == ""

@@ -34,8 +34,6 @@ def test_every_prior_of_a_suite_starts_with_one_value(suite):
         if task not in starts:
             starts[task] = prior_scale.Start(batch, host)
         std = prior_scale.prior_std(batch, host, starts[task])
-        value = prior_scale.value_of(suite, starts[task])
-        found[batch.cell.method.name, task] = std / value
+        found[batch.cell.method.name, task] = std / prior_scale.value_of(suite, starts[task])
     assert len(found) >= 5
-    wrong = {key: ratio for key, ratio in found.items() if not 0.9 < ratio < 1.1}
-    assert wrong == {}
+    assert {key: ratio for key, ratio in found.items() if not 0.9 < ratio < 1.1} == {}

@@ -40,8 +40,7 @@ def read(plan, host, folder):
 
 
 def keep(path: Path, methods: set[str]) -> None:
-    rows = csv.DictReader(io.StringIO(path.read_text()))
-    text = io.StringIO()
+    rows, text = csv.DictReader(io.StringIO(path.read_text())), io.StringIO()
     writer = csv.DictWriter(text, rows.fieldnames or (), lineterminator="\n")
     writer.writeheader()
     writer.writerows(row for row in rows if row["method"] in methods)
@@ -56,9 +55,7 @@ def test_a_board_may_be_named_wherever_it_is_below_the_root_of_the_file_system(p
         StoredBoard.read(Path(path))
 
 
-def test_a_board_with_a_metric_that_the_suite_has_no_more_is_of_an_earlier_protocol(
-    board, tmp_path
-):
+def test_a_board_with_a_metric_that_the_suite_lost_is_of_an_earlier_protocol(board, tmp_path):
     write(board, tmp_path / "toy/paper")
     stored, suite = StoredBoard(board_at(tmp_path / "toy/paper")), board.plan.suite
     assert stored.departures(suite, {}) == []
@@ -76,9 +73,7 @@ def test_a_page_says_which_planned_runs_and_methods_of_the_suite_are_missing(hos
     assert "methods of the suite without runs here: `fast`." in text
 
 
-def test_a_board_that_was_written_from_fewer_rows_is_not_standard_and_a_check_says_so(
-    board, host, tmp_path, capsys
-):
+def test_a_board_of_fewer_rows_is_not_standard_and_a_check_says_so(board, host, tmp_path, capsys):
     assert json.loads(board.files()["manifest.json"])["standard"] is True
     folder, plan = tmp_path / "toy" / "paper", board.plan
     write(board, folder)
@@ -116,9 +111,7 @@ def board(host, tmp_path) -> Board:
     return Board.of(plan, gather(plan, Store(tmp_path / "none")))
 
 
-def test_a_board_whose_scores_are_not_compressed_is_read_and_compressed_when_it_is_written(
-    board, host, tmp_path
-):
+def test_a_board_of_plain_scores_is_read_and_compressed_when_written(board, host, tmp_path):
     folder, none = tmp_path / "toy" / "paper", Store(tmp_path / "none")
     write(board, folder)
     scores = (folder / "scores.csv").read_text()
@@ -142,21 +135,15 @@ def test_a_board_that_is_written_twice_has_the_same_bytes(board, host, tmp_path,
 
 
 DAMAGE = {
-    "cut": lambda data: data[:-1],
-    "empty": lambda data: b"",
-    "plain": gzip.decompress,
+    "cut": lambda data: data[:-1], "empty": lambda data: b"", "plain": gzip.decompress,
     "checksum": lambda data: altered(data, len(data) - 8),
-    "damaged": lambda data: altered(data, 20),
-    "longer": lambda data: data + b"more",
-    "twice": lambda data: data + data,
-    "bomb": lambda data: gzip.compress(bytes(64 << 20)),
-}
+    "damaged": lambda data: altered(data, 20), "longer": lambda data: data + b"more",
+    "twice": lambda data: data + data, "bomb": lambda data: gzip.compress(bytes(64 << 20)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=list(DAMAGE))
-def test_scores_that_cannot_be_unpacked_are_named_and_take_no_memory(
-    damage, board, host, tmp_path, monkeypatch
-):
+def test_bad_archives_are_named_and_take_no_memory(damage, board, host, tmp_path, monkeypatch):
     folder = tmp_path / "toy" / "paper"
     write_files(all_files(board, {}), board_at(folder), host)
     path = folder / "scores.csv.gz"

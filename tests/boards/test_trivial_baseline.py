@@ -14,13 +14,7 @@ from uqbench.pages.markdown import page
 from uqbench.registry import Host
 from uqbench.suites import Plan, make_plan, read_suites
 
-MEANS = {
-    "uniform-random": 0.0,
-    "constant-action": 0.3,
-    "dqn": 0.31,
-    "qr-dqn": 0.8,
-    "planner": 1.2,
-}
+MEANS = {"uniform-random": 0.0, "constant-action": 0.3, "dqn": 0.31, "qr-dqn": 0.8, "planner": 1.2}
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +29,7 @@ def plan() -> Plan:
         replace(cell, method=cell.method.model_copy(update={"name": "planner"}), role="oracle",
                 runs=tuple(replace(run, method="planner") for run in cell.runs))
         if cell.method.name == "ua-dqn" else cell
-        for cell in made.cells
-    )  # fmt: skip
+        for cell in made.cells)  # fmt: skip
     return replace(made, cells=cells, claims=())
 
 
@@ -46,8 +39,7 @@ def simulated(plan: Plan, means=MEANS, noise: float = 0.05) -> list[Score]:
         Score(run.task, run.method, run.seed, "finished", "cpu",
               means[run.method] + noise * float(generator.standard_normal()),
               {}, str(run.folder), run.digest, "uqbench:aaaa")
-        for run in sorted(plan.runs, key=lambda run: (run.task, run.method, run.seed))
-    ]  # fmt: skip
+        for run in sorted(plan.runs, key=lambda run: (run.task, run.method, run.seed))]  # fmt: skip
 
 
 def rows(board: Board, name: str = "leaderboard.csv") -> dict[str, dict[str, str]]:
@@ -57,8 +49,7 @@ def rows(board: Board, name: str = "leaderboard.csv") -> dict[str, dict[str, str
 def test_the_agent_says_what_learns_nothing(plan):
     assert plan.roles == {
         "uniform-random": "trivial", "constant-action": "trivial", "dqn": "method",
-        "qr-dqn": "method", "planner": "oracle",
-    }  # fmt: skip
+        "qr-dqn": "method", "planner": "oracle"}  # fmt: skip
     with pytest.raises(ValueError, match=r"no role 'trivail'\. Did you mean 'trivial'"):
         AgentSpec(name="mine", version="1", factory="a:B", role="trivail")
 
@@ -129,8 +120,7 @@ def test_one_local_run_leaves_all_rows_and_the_headline_as_they_were(plan, best)
     mine = [
         replace(cell, method=cell.method.model_copy(update={"name": "mine"}),
                 runs=tuple(replace(run, method="mine") for run in cell.runs[:1]))
-        for cell in plan.cells if cell.method.name == "qr-dqn"
-    ]  # fmt: skip
+        for cell in plan.cells if cell.method.name == "qr-dqn"]  # fmt: skip
     own = [replace(s, method="mine") for s in scores if (s.method, s.seed) == ("qr-dqn", 0)]
     alone = Board.of(plan, scores)
     beside = Board.of(replace(plan, cells=(*plan.cells, *mine)), [*scores, *own])
@@ -143,20 +133,17 @@ def test_one_local_run_leaves_all_rows_and_the_headline_as_they_were(plan, best)
     assert beside.together == alone.together
 
 
+def failed(score):
+    return replace(score, status="failed", score=None)
+
+
 def test_without_intervals_or_trivial_runs_nothing_is_marked(plan):
     scores = simulated(plan)
     two = Board.of(plan, [s for s in scores if s.seed < 2])
     assert two.trivial.beaten == {"dqn": None, "qr-dqn": None}
-    lacking = [
-        replace(s, status="failed", score=None) if s.method == "uniform-random" else s
-        for s in scores
-    ]
+    lacking = [failed(s) if s.method == "uniform-random" else s for s in scores]
     board = Board.of(plan, lacking)
     assert board.trivial.best == "constant-action"  # of those that have a value
-    neither = [
-        replace(s, status="failed", score=None) if s.method == "constant-action" else s
-        for s in lacking
-    ]
-    board = Board.of(plan, neither)
+    board = Board.of(plan, [failed(s) if s.method == "constant-action" else s for s in lacking])
     assert board.trivial is None
     assert {row["beats_trivial"] for row in rows(board).values()} == {""}

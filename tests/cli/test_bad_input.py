@@ -91,8 +91,7 @@ FILES = {
 }
 LINES = {
     "syntax.py": "line 1", "missing.py": "line 2", "exits.py": "line 2", "exits_3.py": "line 1",
-    "misspelt.py": "line 2", "argument.py": "line 2", "raises.py": "line 4",
-}  # fmt: skip
+    "misspelt.py": "line 2", "argument.py": "line 2", "raises.py": "line 4"}  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -149,8 +148,7 @@ def lines() -> Iterator[list[str]]:
         for param in command.params:
             base = list(BASE.get(name, []))
             if isinstance(param, click.Option):
-                flags = [flag for flag in param.opts if flag in base]
-                for flag in flags:
+                for flag in [flag for flag in param.opts if flag in base]:
                     at = base.index(flag)
                     del base[at : at + (1 if param.is_flag else 2)]
                 if param.is_flag:
@@ -182,15 +180,12 @@ def test_a_command_line_that_is_wrong_is_refused_with_a_sentence(here, monkeypat
         except BaseException as error:  # what a user would see as a traceback
             wrong.append((shown, repr(error)[:300]))
         tried += 1
-    assert wrong == []
-    assert there(here.parent) == before
+    assert (wrong, there(here.parent)) == ([], before)
     assert tried > 300
 
 
 @pytest.mark.parametrize("option", ["--plugin", "--suite-file", "--methods"])
-def test_a_file_that_was_named_and_cannot_be_used_ends_the_command(
-    here, option, monkeypatch, capsys
-):
+def test_a_named_file_that_cannot_be_used_ends_the_command(here, option, monkeypatch, capsys):
     of_python = [name for name in FILES if name.endswith(".py")]
     for name in of_python if option == "--methods" else [*FILES, "no.py", "no.toml"]:
         monkeypatch.setenv(local.VARIABLE, "[]")

@@ -1,13 +1,20 @@
+"""Commands: what they print, ``uqbench doctor``, ``compare`` and ``score``."""
+
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import click
+import numba
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from commands import python
 
 from uqbench.api.options import Options
-from uqbench.cli import group, list_
+from uqbench.cli import group, list_, main
+from uqbench.cli.doctor import command
 from uqbench.cli.options import _gathered
 from uqbench.errors import UqbenchError
 from uqbench.registry import local
@@ -44,8 +51,7 @@ def test_listing_suites_imports_no_plugin_that_needs_torch(tmp_path):
 TRAIN_NOTHING = [
     "list", "list agents --json", "list estimators", "list scores", "cite minatar", "cite dqn",
     "status", f"leaderboard --suite widenarrow --to {BOARDS} --check",
-    "run --suite minatar --dry-run", "run --suite deepsea --dry-run",
-]  # fmt: skip
+    "run --suite minatar --dry-run", "run --suite deepsea --dry-run"]  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments", TRAIN_NOTHING)
@@ -98,3 +104,121 @@ def test_list_without_a_kind_counts_and_with_a_suite_has_that_one_alone():
     done = runner.invoke(list_.command, ["suits"])
     assert done.exit_code == 2
     assert "there is no 'suits'. Did you mean 'suites'" in done.output
+
+
+def told(tmp_path) -> tuple[int, str]:
+    done = CliRunner().invoke(command, ["--out", str(tmp_path / "results")], standalone_mode=False)
+    return done.return_value, done.output
+
+
+def test_numba_compiles_here(host, tmp_path):
+    assert f"ok     Numba {numba.__version__} compiles" in told(tmp_path)[1]
+
+
+def test_a_numba_that_cannot_compile_is_wrong(host, tmp_path, monkeypatch):
+    """As with NumPy 2.5, which has no ``row_stack``, beside a Numba that asks for it."""
+
+    def njit(_: object) -> object:
+        raise AttributeError("module 'numpy' has no attribute 'row_stack'")
+
+    monkeypatch.setattr(numba, "njit", njit)
+    code, said = told(tmp_path)
+    assert code == 1
+    assert f"WRONG  Numba {numba.__version__} cannot compile: module 'numpy' has no" in said
+
+
+WITHOUT = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+from uqbench.cli import main
+sys.exit(main())
+"""
+
+
+def without_torch(*arguments: str | Path, code: int = 0) -> "subprocess.CompletedProcess[str]":
+    """A command in a process that has no torch, and of plugins only those of every installation."""
+    return python("-c", WITHOUT, *arguments, code=code, UQBENCH_PLUGINS="builtin,claims,scores")
+
+
+def test_an_extra_that_is_not_installed_is_no_fault_and_named_by_what_needs_it(tmp_path):
+    done = without_torch("doctor", "--out", tmp_path / "results")
+    needs = "it needs torch, which is not installed"
+    pip = "python -m pip install 'uqbench[rl]'"
+    assert f"ok     agent uniform-random: {needs}: {pip}" in done.stdout
+    assert "WRONG" not in done.stdout
+    path = tmp_path / "mine.py"
+    path.write_text("from uqbench.agent import Agent\n", "utf-8")
+    said = without_torch("try", path, code=2).stderr
+    assert f"mine.py cannot be executed: line 1: {needs}" in said
+    assert "uqbench[rl]" in said
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), 60)
+    np.savez(tmp_path / "p.npz", probs=probs, targets=probs.argmax(1))
+    assert "accuracy" in without_torch("score", tmp_path / "p.npz").stdout  # everywhere
+
+
+def call(capsys, monkeypatch, *arguments: object) -> tuple[int, str, str]:
+    monkeypatch.setattr(sys, "argv", ["uqbench", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    return int(ended.value.code or 0), said.out, said.err
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "scores.csv"
+    rows = [f"{m},{t},{s},{s + 10 * (m == 'b')}" for m in "ab" for t in "xy" for s in range(5)]
+    path.write_text("\n".join(["method,task,seed,auc", *rows]))
+    return path
+
+
+def test_files_become_a_ranking_json_a_sentence_and_a_board(table, tmp_path, capsys, monkeypatch):
+    code, _, err = call(capsys, monkeypatch, "compare", table)
+    assert code == 2
+    assert "--column score=NAME" in err
+    given = ("compare", table, "--column", "score=auc")
+    code, out, _ = call(capsys, monkeypatch, *given, "--write", tmp_path, "--suite-name", "mine")
+    assert code == 0
+    assert "b is significantly better than a on mine · imported" in out
+    board = tmp_path / "mine" / "imported"
+    same = 0, "same, to the last digit\n", ""
+    assert call(capsys, monkeypatch, "compare", board, board) == same
+    code, out, _ = call(capsys, monkeypatch, "compare", board, "--pair", "a,b")
+    assert out.startswith("a is significantly worse than b")
+    code, out, _ = call(capsys, monkeypatch, *given, "--json")
+    found = json.loads(out)
+    assert [row["method"] for row in found["ranks"]] == ["b", "a"]
+    assert {row["low"] for row in found["intervals"] if row["statistic"] == "median"} == {None}
+    assert call(capsys, monkeypatch, "compare", board, table)[0] == 2
+
+
+def test_boards_that_differ_end_with_one(table, tmp_path, capsys, monkeypatch):
+    given = ("--column", "score=auc", "--suite-name", "mine", "--write")
+    call(capsys, monkeypatch, "compare", table, *given, tmp_path / "one")
+    table.write_text(table.read_text().replace("a,x,4,4", "a,x,4,5"))
+    call(capsys, monkeypatch, "compare", table, *given, tmp_path / "two")
+    folders = [tmp_path / n / "mine" / "imported" for n in ("one", "two")]
+    code, out, _ = call(capsys, monkeypatch, "compare", *folders)
+    assert code == 1
+    assert "1 of 20 shared runs differ\nx/a/4/score: A 4.0, B 5.0" in out
+
+
+def test_predictions_are_scored(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "p.npz"
+    np.savez(path, interval=np.tile([0.0, 1.0], (40, 1)), targets=np.linspace(0, 1.2, 40))
+    code, out, _ = call(capsys, monkeypatch, "score", path)
+    assert code == 0
+    head = out.splitlines()[0].split()
+    assert head == ["value", "95", "%", "from", "to", "calibrated", "climatology", "better"]
+    assert "absent: rmse: needs a mean" in out.splitlines()
+    found = json.loads(call(capsys, monkeypatch, "score", path, "--json")[1])
+    assert found["absent"]["rmse"] == "needs a mean"
+    rows = {row["score"]: row for row in found["scores"]}
+    assert rows["width_90"]["value"] == 1
+    assert rows["width_90"]["low"] is None

@@ -70,8 +70,7 @@ def test_only_a_relative_import_is_said_to_need_a_package(tmp_path, text):
 
 def test_an_error_of_a_users_code_comes_with_file_line_and_function_once():
     names = {"__name__": "mine"}
-    code = "\n\ndef observe(step): return step.actions"
-    exec(compile(code, "/somewhere/mine.py", "exec"), names)
+    exec(compile("\n\ndef observe(step): return step.actions", "/somewhere/mine.py", "exec"), names)
     with pytest.raises(AttributeError) as raised:
         names["observe"](SimpleNamespace())
     message = located(raised.value)

@@ -20,8 +20,7 @@ def test_a_full_stdout_is_one_sentence_and_exit_code_1(variables):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             LIST, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
-            env={"PATH": os.environ["PATH"], **variables},
-        )  # fmt: skip
+            env={"PATH": os.environ["PATH"], **variables})  # fmt: skip
     assert done.returncode == 1
     assert done.stderr == "uqbench: the output cannot be written: No space left on device.\n"
 

@@ -48,8 +48,7 @@ def test_tensors_numbers_networks_optimizers_and_replay_buffers_are_saved_and_re
     assert torch.equal(fresh.counts, saved.counts)
     assert torch.equal(fresh.network.weight, saved.network.weight)
     assert len(fresh.replay) == 1
-    moments = [agent.optimizer.state_dict()["means"][0] for agent in (saved, fresh)]
-    assert torch.equal(*moments)
+    assert torch.equal(*[agent.optimizer.state_dict()["means"][0] for agent in (saved, fresh)])
     saved.counts += 1
     assert not torch.equal(fresh.counts, saved.counts)
 

@@ -42,8 +42,7 @@ COUNTED = re.compile(r"(?<!of )(?<!its )\{len\([^{}]*\)(?::,)?\} (?!characters)[
 ALWAYS_MORE = {
     "len(self.ranked)", "len(names)", "len(findings)", "len(own)", "len(data)", "len(rows)",
     "len(others)", "len(data.groups)", "len(frame)", "len(numbered)", "len(groups)", "len(kept)",
-    "len(targets)", "len(target)",
-}  # fmt: skip
+    "len(targets)", "len(target)"}  # fmt: skip
 """Numbers of methods, rows and the like that are hardly ever one where they are said."""
 
 

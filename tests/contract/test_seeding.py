@@ -16,8 +16,7 @@ def test_seeds_fit_numpys_random_state():
 
 OTHER_PARTS = [
     (("a", "b"), ("b", "a")), (("ab", "c"), ("a", "bc")), (("a", ""), ("a",)),
-    (("a", 1), ("a", "1")), ((1, 2), (12,)), ((), ("",)), ((-1,), (1,)),
-]  # fmt: skip
+    (("a", 1), ("a", "1")), ((1, 2), (12,)), ((), ("",)), ((-1,), (1,))]  # fmt: skip
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER_PARTS)
@@ -29,5 +28,4 @@ def test_other_parts_give_another_seed(one, other):
 def test_the_seed_is_the_same_in_another_process(salt):
     """Python's own ``hash`` of strings is not."""
     code = "from uqbench.contract.seeding import derive_seed; print(derive_seed('minatar', 'é', 3))"
-    given = python("-c", code, PYTHONHASHSEED=salt).stdout
-    assert int(given) == derive_seed("minatar", "é", 3)
+    assert int(python("-c", code, PYTHONHASHSEED=salt).stdout) == derive_seed("minatar", "é", 3)

@@ -1,7 +1,12 @@
-"""Links and messages that point into a page find a heading there."""
+"""What points into a page finds it: headings, errors, and the tests of its guarantees."""
 
 import re
 from pathlib import Path
+
+import pytest
+from uqbench_keeper.make import read_submission
+
+from uqbench.errors import UqbenchError, see
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/*.md")]
@@ -30,3 +35,35 @@ def test_every_anchor_is_that_of_a_heading() -> None:
     ]
     assert len(pointed) > 20
     assert [(str(to), anchor) for to, anchor in pointed if anchor not in headings(to)] == []
+
+
+PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+
+
+def test_every_entry_is_pointed_to_and_every_pointer_has_an_entry():
+    pointed = {
+        entry
+        for path in SOURCES
+        for entry in re.findall(r"\bsee\(['\"]([a-z-]+)['\"]\)", path.read_text(encoding="utf-8"))
+    }
+    entries = re.findall(r"^### (.+)$", PAGE, re.MULTILINE)
+    assert (len(entries), set(entries)) == (len(set(entries)), pointed)
+
+
+def test_a_message_names_the_page_and_the_entry(tmp_path):
+    (tmp_path / "sent.json").write_bytes(b"no json")
+    with pytest.raises(UqbenchError) as raised:
+        read_submission(tmp_path / "sent.json")
+    assert str(raised.value).endswith(see("refused-submission"))
+    assert see("refused-submission") == " [docs/errors.md#refused-submission]"
+
+
+def test_every_guarantee_names_tests_that_are_there():
+    page = (ROOT / "docs" / "reliability.md").read_text("utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ")][2:]
+    assert len(rows) > 15
+    places = (ROOT / "tests", ROOT)
+    for row in rows:
+        files = re.findall(r"`(\S+\.py)`", row.split("|")[2])
+        assert files, row
+        assert [name for name in files if not any((at / name).exists() for at in places)] == []

@@ -31,8 +31,7 @@ def lines(text: str) -> int:
             height = re.search(r' height="([\d.]+)"', (ROOT / picture[1]).read_text("utf-8"))
             taken += math.ceil(float(height[1]) / LINE_PX)
         else:
-            shown = re.sub(r"\[(.*?)\]\(.*?\)", r"\1", line)
-            taken += max(1, len(textwrap.wrap(shown, 80)))
+            taken += max(1, len(textwrap.wrap(re.sub(r"\[(.*?)\]\(.*?\)", r"\1", line), 80)))
     return taken
 
 
@@ -71,8 +70,7 @@ def test_its_first_sixty_lines_have_the_commands_that_set_up_and_the_papers():
 
 
 def test_licences_and_citation_are_those_of_the_packages():
-    own = project(ROOT)
-    citation = (ROOT / "CITATION.cff").read_text()
+    own, citation = project(ROOT), (ROOT / "CITATION.cff").read_text()
     cited = dict(re.findall(r"^(version|license): (.+)$", citation, re.M))
     assert cited == {"version": own["version"], "license": own["license"]}
     entry = (ROOT / "uqbench" / "papers.bib").read_text().partition("@software{uqbench,")[2]

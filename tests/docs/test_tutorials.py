@@ -19,8 +19,7 @@ BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 def program(page: Path) -> list[tuple[str, str]]:
     """Code with what it prints."""
-    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
-    found = []
+    blocks, found = BLOCK.findall(page.read_text(encoding="utf-8")), []
     for at, (language, text) in enumerate(blocks):
         if language == "python":
             after = blocks[at + 1] if at + 1 < len(blocks) else ("", "")

@@ -41,12 +41,10 @@ def uqbench(request, tmp_path_factory: pytest.TempPathFactory):
     assert set(listed) == {*files, "tox.ini"}  # which plugin new writes
     plugins = "my-method,my-method-elsewhere,builtin,dqn,uadqn"
     if request.param == "hooks":
-        group = (
-            '[project.entry-points."uqbench.agents"]\nbayesian-td = "my_method.agent:BayesianTD"'
-        )
-        assert group in files["pyproject.toml"]
+        hook = '[project.entry-points."uqbench.agents"]\nbayesian-td = "my_method.agent:BayesianTD"'
+        assert hook in files["pyproject.toml"]
         own = '[project.entry-points.uqbench]\nmy-hooks = "my_hooks"'
-        files["pyproject.toml"] = files["pyproject.toml"].replace(group, own)
+        files["pyproject.toml"] = files["pyproject.toml"].replace(hook, own)
         files["pyproject.toml"] += (
             '\n[tool.hatch.build.targets.wheel]\npackages = ["src/my_method", "src/my_hooks.py"]\n'
         )
@@ -91,15 +89,8 @@ def test_the_packages_of_the_page_pass_their_checks_and_are_submitted(uqbench):
     folder, call, wheel = uqbench
     assert "agent bayesian-td: " in call("plugin", "check", "my-method")
     runs = [
-        "--suite",
-        "my-method",
-        "--budget",
-        "smoke",
-        "--out",
-        "sent",
-        "--methods",
-        "bayesian-td",
-    ]
+        "--suite", "my-method", "--budget", "smoke", "--out", "sent", "--methods", "bayesian-td",
+    ]  # fmt: skip
     call("run", *runs)
     call("submit", str(wheel), *runs, "--to", "row.json")
     assert json.loads((folder / "row.json").read_text())["method"] == "bayesian-td"

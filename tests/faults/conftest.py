@@ -18,8 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 @pytest.fixture
 def plan(host: Host) -> Plan:
-    suite = read_suites(host).suite("toy")
-    return make_plan(suite, host, "smoke", device="cpu", tasks=["short"])
+    return make_plan(read_suites(host).suite("toy"), host, "smoke", device="cpu", tasks=["short"])
 
 
 @pytest.fixture

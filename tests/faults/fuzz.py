@@ -113,8 +113,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
         folder: for the files that are read.
     """
     toy = next(path for path, plugin in host.suite_files if plugin.name == "toy")
-    plugin = host.suite_files[0][1]
-    suite = toy.read_bytes()
+    plugin, suite = host.suite_files[0][1], toy.read_bytes()
     extension = b"\n".join(
         [b'[[extend.toy.methods]]\nname = "third"\nagent = "walker"\nconfig = { forward = 0.5 }',
          b"[[extend.toy.claims]]" + suite.split(b"[[claims]]")[1].replace(b"first", b"again")]
@@ -131,8 +130,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
 
     def read_claims(data: bytes) -> object:
         path.write_bytes(suite.split(b"[[claims]]")[0] + b"[[claims]]" + data)
-        catalog = _catalog(host, [(path, plugin)], ())
-        made = catalog.suites.get("toy")
+        made = _catalog(host, [(path, plugin)], ()).suites.get("toy")
         return None if made is None else [_claim(claim, host) for claim in made.claims]
 
     def read_setting(data: bytes) -> object:
@@ -162,8 +160,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
         return read_record(data)
 
     about = next(store.root.glob("**/checkpoint/checkpoint.json"))
-    state = next(about.parent.glob("step-*.pt"))
-    here = folder / "checkpoint"
+    state, here = next(about.parent.glob("step-*.pt")), folder / "checkpoint"
     here.mkdir()
     (here / state.name).write_bytes(state.read_bytes())
     whole = checkpoints.read(Folder(about.parent))

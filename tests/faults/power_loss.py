@@ -99,8 +99,7 @@ class Trace:
         return fsync
 
     def _data(self, name: str) -> None:
-        data = (self.root / name).read_bytes()
-        self.ops.append(Op("data", name, self._inodes[name], data=data))
+        self.ops.append(Op("data", name, self._inodes[name], data=(self.root / name).read_bytes()))
 
     def _replace(self, original: Callable[..., None]) -> Callable[..., None]:
         def replace(source: Any, target: Any, **keywords: Any) -> None:
@@ -132,18 +131,16 @@ class Trace:
         """
         rng = random.Random(seed)
         for k in range(len(self.ops) + 1):
-            pending = self._pending(k)
-            if len(pending) <= ALL_SUBSETS:
-                subsets = [
-                    frozenset(s) for n in range(len(pending) + 1) for s in combinations(pending, n)
-                ]
+            left = self._pending(k)
+            if len(left) <= ALL_SUBSETS:
+                sets = [frozenset(s) for n in range(len(left) + 1) for s in combinations(left, n)]
             else:
-                subsets = [frozenset(), frozenset(pending)] + [
-                    frozenset(i for i in pending if rng.random() < 0.5) for _ in range(64)
+                sets = [frozenset(), frozenset(left)] + [
+                    frozenset(i for i in left if rng.random() < 0.5) for _ in range(64)
                 ]
-            if len(subsets) > most:
-                subsets = [subsets[0], subsets[-1], *rng.sample(subsets[1:-1], most - 2)]
-            for subset in subsets:
+            if len(sets) > most:
+                sets = [sets[0], sets[-1], *rng.sample(sets[1:-1], most - 2)]
+            for subset in sets:
                 yield k, subset, rng.choice(("whole", "half", "empty", "zeros"))
 
     def _pending(self, k: int) -> list[int]:

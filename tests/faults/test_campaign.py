@@ -86,8 +86,7 @@ def test_a_link_in_place_of_a_folder_leads_no_command_out(level, plan, host, who
     linked.symlink_to(outside)
     inner = outside.joinpath(*run.folder.parts[depth:])
     (inner / "run.json").unlink()  # something to do
-    before = files(outside)
-    store = Store(root)
+    before, store = files(outside), Store(root)
     named = {place: stored for place, stored in store.walk() if stored.reason}
     place = "/".join(run.folder.parts[:depth])
     assert "symbolic link" in str(named[place].reason)
@@ -147,8 +146,7 @@ COMMANDS = [
     ["status", "--out", "."], ["claims", "--out", "."], ["list"],
     ["leaderboard", "--suite", "toy", "--budget", "smoke", "--tasks", "short", "--out", "."],
     ["run", "--suite", "toy", "--budget", "smoke", "--tasks", "short", "--out", "."],
-    ["report", "."], ["doctor"],
-]  # fmt: skip
+    ["report", "."], ["doctor"]]  # fmt: skip
 
 
 REST = [pytest.param(arguments, marks=LONG) for arguments in COMMANDS[1:]]
@@ -202,8 +200,7 @@ def test_commands_killed_at_any_moment_end_with_the_same_results(suite, budget, 
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "uqbench", *arguments, "--out", out],
             cwd=tmp_path, env=env, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
 
     assert start("reference").wait(600) == 0
     while kills < 10:
@@ -215,5 +212,4 @@ def test_commands_killed_at_any_moment_end_with_the_same_results(suite, budget, 
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         kills += 1
-    assert start("killed").wait(600) == 0
-    assert digests("killed") == digests("reference")
+    assert (start("killed").wait(600), digests("killed")) == (0, digests("reference"))

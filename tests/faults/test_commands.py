@@ -136,8 +136,7 @@ FILES = ("*.npz", "*.npy", "*.csv", "*.json", "*.txt")
 
 def planted(folder: Path) -> Iterator[list[str]]:
     """One line for each file and command that reads one."""
-    paths = sorted(path.name for kind in FILES for path in folder.glob(kind))
-    for path in paths:
+    for path in sorted(path.name for kind in FILES for path in folder.glob(kind)):
         yield ["score", path]
         yield ["compare", path]
     yield ["try", "psrl", "--suite", "sine"]
@@ -158,20 +157,17 @@ def test_an_environment_variable_that_is_none_is_named(value, folder, monkeypatc
 WORDS = (
     "", "x", "-1", "nan", "1e400", "\u0663", "a\0b", "--", "--json", "five-state", "paper", "mean",
     "iqm", "lower", "boards", ".", "/dev/null", "none", "good.csv", "good.npz", "toy:nope",
-    "there.txt:X", "smoke", "0", "2", "x" * 5_000,
-)  # fmt: skip
+    "there.txt:X", "smoke", "0", "2", "x" * 5_000)  # fmt: skip
 OPTIONS = (
     "--by", "--better", "--column", "--constants", "--suite", "--budget", "--to", "--out",
     "--methods", "--tasks", "--seeds", "--beside", "--window", "--check", "--dry-run", "--units",
-    "--paired", "--name", "--plugin", "--help",
-)  # fmt: skip
+    "--paired", "--name", "--plugin", "--help")  # fmt: skip
 COMMANDS = ("score", "compare", "leaderboard", "list", "status", "claims", "cite")
 
 
 def drawn(folder: Path, generator: random.Random) -> list[str]:
     """A line of a command, options and words that may fit, and perhaps a file that is changed."""
-    words = [*WORDS]
-    command = generator.choice(COMMANDS)
+    words, command = [*WORDS], generator.choice(COMMANDS)
     if generator.random() < 0.5:
         name = generator.choice(["good.csv", "good.npz", "twice.csv", "words.csv"])
         data = bytearray((folder / name).read_bytes())

@@ -78,8 +78,7 @@ def pipe(path: Path, other: Path, rng: random.Random) -> None:
 
 
 def link(path: Path, other: Path, rng: random.Random) -> None:
-    moved = path.rename(path.with_suffix(".moved"))
-    path.symlink_to(moved)
+    path.symlink_to(path.rename(path.with_suffix(".moved")))
 
 
 def foreign(path: Path, other: Path, rng: random.Random) -> None:
@@ -102,8 +101,7 @@ def newer(path: Path, other: Path, rng: random.Random) -> None:
 DAMAGES: dict[str, Damage] = {
     "a flipped bit": flip, "cut": cut, "empty": empty, "swapped": swap, "gone": gone,
     "a folder": folder, "a pipe": pipe, "a link": link, "somebody else's": foreign,
-    "of a newer version": newer,
-}  # fmt: skip
+    "of a newer version": newer}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -118,9 +116,7 @@ def complete(plan: Plan, root: Path, host: Host, told: list[Any] | None = None) 
     store = Store(root)
     todo = {run for run in plan.runs if store.find(run).state in TO_DO}
     records = {run: store.read(run.folder).record for run in todo}
-    saved = [
-        run for run in todo if records[run] is not None and records[run].checkpoint is not None
-    ]
+    saved = [run for run in todo if records[run] and records[run].checkpoint is not None]
     checkpoints = {run: records[run].checkpoint.folder for run in saved}
     for group in make_batch_groups(plan, todo, "cpu", 1, checkpoints):
         execute(group, store, host, told.append, 0.0, Stop())
@@ -208,8 +204,7 @@ def test_every_kind_of_file_of_a_store_damaged_in_every_way(plan, host, template
 
 def test_every_file_of_a_board_damaged_in_every_way_is_named(plan, host, template, tmp_path):
     complete(plan, template, host)
-    store = Store(template)
-    whole = tmp_path / "boards" / "toy" / "board"
+    store, whole = Store(template), tmp_path / "boards" / "toy" / "board"
     write_board(board(plan, store), store, board_at(whole), host)
     reference = files(whole)
     selection = Selection("toy", "smoke", None, ("short",), None, None)

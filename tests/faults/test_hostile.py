@@ -89,8 +89,7 @@ DEEDS = [
 @pytest.mark.parametrize(("deed", "reason"), DEEDS)
 def test_what_a_plugin_does_to_its_process_fails_its_run_alone(deed, reason, host, tmp_path):
     bad, good = batch(host, deed, seeds=1), batch(host, "", seeds=2)
-    limits = Limits(stall_minutes=0.2)
-    events = execute([(bad,), (good,)], tmp_path, limits)
+    events = execute([(bad,), (good,)], tmp_path, Limits(stall_minutes=0.2))
     assert [event.reason for event in events if isinstance(event, Failed)] == [reason]
     store = Store(tmp_path)
     assert store.find(bad.runs[0]).reason == reason

@@ -67,8 +67,7 @@ def files(root: Path) -> dict[str, bytes]:
 def test_no_crash_alters_a_finished_run_or_later_results(batch, host, tmp_path, monkeypatch):
     root = tmp_path / "real"
     root.mkdir()
-    trace = trace_of(batch, root, host, monkeypatch)
-    expected = results(batch, root)
+    trace, expected = trace_of(batch, root, host, monkeypatch), results(batch, root)
     assert None not in expected.values()
     whole = tmp_path / "whole"
     whole.mkdir()

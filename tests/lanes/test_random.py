@@ -94,8 +94,7 @@ def test_streams_and_neighboring_seeds_are_uncorrelated() -> None:
 def test_uniform_numbers_are_uniform_in_the_half_open_interval() -> None:
     """One in a million."""
     values = draws(Uniform(SEEDS, "s", (2,)), range(2048))
-    assert values.dtype == torch.float32
-    assert values.shape == (2048, 4, 2)
+    assert (values.dtype, values.shape) == (torch.float32, (2048, 4, 2))
     assert values.min() >= 0
     assert values.max() < 1
     assert stats.kstest(values.flatten().numpy(), "uniform").pvalue > RARE
@@ -104,8 +103,7 @@ def test_uniform_numbers_are_uniform_in_the_half_open_interval() -> None:
 def test_normal_numbers_are_standard_normal() -> None:
     """One in a million."""
     values = draws(Normal(SEEDS, "s", (2,)), range(2048))
-    assert values.dtype == torch.float32
-    assert values.shape == (2048, 4, 2)
+    assert (values.dtype, values.shape) == (torch.float32, (2048, 4, 2))
     assert stats.kstest(values.flatten().numpy(), "norm").pvalue > RARE
 
 
@@ -150,8 +148,7 @@ def test_old_and_new_items_of_a_growing_pool_are_equally_likely() -> None:
 
 @every_source
 def test_blocks_that_a_thread_draws_ahead_have_the_same_values(make, monkeypatch):
-    steps = [*STEPS, 0, 256, 100_000, 100_300, 100_400]
-    plain = make(SEEDS, "s")
+    steps, plain = [*STEPS, 0, 256, 100_000, 100_300, 100_400], make(SEEDS, "s")
     expected = [plain.at(t) for t in steps]
     monkeypatch.setattr("uqbench.lanes.random.DRAWN_AHEAD", {"cpu"})
     source, drawn = make(SEEDS, "s"), []

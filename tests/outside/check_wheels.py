@@ -41,8 +41,7 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The commands of an environment with ``uqbench[all]`` from these wheels."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True)
-    pins = folder / "pins.txt"
-    lines = PINS.read_text("utf-8").splitlines()
+    pins, lines = folder / "pins.txt", PINS.read_text("utf-8").splitlines()
     pins.write_text("\n".join(line for line in lines if "==" in line), "utf-8")
     install = ("-m", "pip", "install", "--quiet", "--constraint", pins, "--find-links", built)
     call(folder / "bin" / "python", *install, "uqbench[all]", "uqbench-boards")
@@ -63,12 +62,7 @@ def test_a_newcomer_sees_the_demo(installed: Path, tmp_path: Path) -> None:
 
 
 def test_whoever_has_scores_compares_them(installed: Path, tmp_path: Path) -> None:
-    rows = [
-        f"{m},{t},{s},{k + s / 10}"
-        for k, m in enumerate(["a", "b"])
-        for t in "xy"
-        for s in range(5)
-    ]
+    rows = [f"{m},{t},{s},{k + s / 10}" for k, m in enumerate("ab") for t in "xy" for s in range(5)]
     (tmp_path / "scores.csv").write_text("\n".join(["method,task,seed,score", *rows]), "utf-8")
     assert "b" in call(installed / "uqbench", "compare", "scores.csv", cwd=tmp_path)
 

@@ -33,8 +33,7 @@ def board_of(host, name, methods, value, budget="paper"):
         normal = constants[run.task].normalize(own[suite.primary])
         scores.append(
             Score(run.task, run.method, run.seed, "finished", "cpu", normal, own,
-                  str(run.folder), run.digest, "uqbench:aaaa")
-        )  # fmt: skip
+                  str(run.folder), run.digest, "uqbench:aaaa"))  # fmt: skip
     return Board.of(replace(plan, claims=()), scores)
 
 

@@ -18,8 +18,7 @@ from uqbench.suites import make_plan, read_suites
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 METRICS = (
     "late_return", "learned_return", "risk_control", "falls_per_step", "return_proper",
-    "q_coverage_90", "proper", "information", "return_scale",
-)  # fmt: skip
+    "q_coverage_90", "proper", "information", "return_scale")  # fmt: skip
 MEANS = {"qr-dqn": 0.2, "ua-dqn-averse": 0.8, "ua-dqn-averse-biased": 0.78, "ua-dqn-neutral": 0.5}
 
 
@@ -40,8 +39,7 @@ def board():
         values = {of.name: share if of.bounds else raw for of in suite.metrics}
         scores.append(
             Score(run.task, run.method, run.seed, "finished", "cpu", of.normalize(raw), values,
-                  str(run.folder), run.digest, "uqbench:aaaa")
-        )  # fmt: skip
+                  str(run.folder), run.digest, "uqbench:aaaa"))  # fmt: skip
     return Board.of(replace(plan, claims=()), scores)
 
 
@@ -101,21 +99,17 @@ def test_intervals_are_the_last_column_to_go(board):
         assert (said[2] or text.rstrip().endswith("intervals.")) == gone[2]
         assert said[3] == (not gone[2] and "[4, 51]" not in text)
     assert list(dict.fromkeys(seen)) == [
-        (True, True, True, True, True, True),
-        (False, True, True, True, True, True),
-        (False, True, True, True, False, True),
-        (False, False, True, True, False, True),
-        (False, False, False, True, False, True),
-        (False, False, False, True, False, False),
-    ]
+        (True, True, True, True, True, True), (False, True, True, True, True, True),
+        (False, True, True, True, False, True), (False, False, True, True, False, True),
+        (False, False, False, True, False, True), (False, False, False, True, False, False),
+    ]  # fmt: skip
     assert seen[(140 - 80) // 4] == (False, True, True, True, True, True)
 
 
 def test_long_names_keep_their_begin_and_end_and_what_is_said_of_them():
     assert shortened("ua-dqn-averse-biased", 24) == "ua-dqn-averse-biased"
     short = shortened("ua-dqn-averse-without-any-bias-of-it", 24)
-    assert short == "ua-dqn-avers…-bias-of-it"
-    assert len(short) == 24
+    assert (short, len(short)) == ("ua-dqn-avers…-bias-of-it", 24)
 
 
 def test_a_board_ends_with_its_finding_within_twenty_lines(board):

@@ -28,9 +28,7 @@ ENDING = [
 
 
 @pytest.mark.parametrize(("code", "how"), ENDING)
-def test_a_plugin_that_ends_the_process_or_hangs_is_named_by_the_doctor(
-    site, code, how, monkeypatch
-):
+def test_a_plugin_that_ends_the_process_or_hangs_is_named_by_doctor(site, code, how, monkeypatch):
     install(site, code)
     monkeypatch.setattr(doctor, "LOAD_SECONDS", 5.0 if "sleep" in code else doctor.LOAD_SECONDS)
     said = doctor._ending()

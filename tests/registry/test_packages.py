@@ -24,8 +24,7 @@ NAMES = [(COMMANDS, n) for n in COMMAND_NAMES] + [(MODULES, n) for n in MODULE_N
 
 @pytest.mark.parametrize(("group", "name"), NAMES)
 def test_what_is_brought_comes_of_the_package_that_would_be_named(group, name):
-    one = brought(group)[name]
-    assert one.dist.name == PACKAGES[group][name]
+    assert brought(group)[name].dist.name == PACKAGES[group][name]
 
 
 def test_compare_is_installed_with_uqbench_alone():
@@ -42,8 +41,7 @@ def test_both_names_of_a_module_are_one_module(name):
 
 def without(package: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A Python whose path is ours but for a package: neither its code nor its metadata is there."""
-    module = package.replace("-", "_")
-    path = []
+    module, path = package.replace("-", "_"), []
     for number, place in enumerate(map(Path, sys.path)):
         if not place.is_dir() or (place / module).exists():
             continue
@@ -58,8 +56,7 @@ def without(package: str, folder: Path, *arguments: str) -> subprocess.Completed
     return subprocess.run(
         [sys.executable, "-S", *arguments],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(path)}, cwd=folder,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True, text=True, check=False)  # fmt: skip
 
 
 def to_install(package: str) -> str:
@@ -111,8 +108,7 @@ TRAINS = [
 def test_whoever_asks_for_what_trains_is_told_the_extra(code, expected, tmp_path):
     absent = "torch", "rliable", "arch", "statsmodels", "numba", "seaborn"
     code = lacking_modules(*absent) + f"try: {code}\nexcept UqbenchError as error: print(error)"
-    toy = str(Path(__file__).parents[1] / "toy")
-    variables = {"PYTHONPATH": toy, "UQBENCH_PLUGINS": "toy"}
+    variables = {"PYTHONPATH": str(Path(__file__).parents[1] / "toy"), "UQBENCH_PLUGINS": "toy"}
     done = commands.python("-c", code, folder=tmp_path, **variables)
     assert done.stdout.startswith(expected), done.stderr
     assert "python -m pip install 'uqbench[rl]'" in done.stdout

@@ -50,8 +50,7 @@ def test_cite_prints_the_papers_of_a_suite_and_of_a_method():
     assert done.return_value == 0
     assert done.output.startswith("@inproceedings{odonoghue2018uncertainty,")
     keys = re.findall(r"@\w+\{(\w+),", done.output)
-    assert keys[-1] == "uqbench"
-    assert len(keys) == len(set(keys))
+    assert (keys[-1], len(keys)) == ("uqbench", len(set(keys)))
     done = CliRunner().invoke(command, ["bql"], standalone_mode=False)
     assert re.findall(r"@\w+\{(\w+),", done.output) == ["dearden1998bayesian", "markou2019bayesian"]
 

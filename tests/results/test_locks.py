@@ -73,9 +73,7 @@ FLOCKS = {
 
 
 @pytest.mark.parametrize("said", FLOCKS)
-def test_a_flock_that_is_missing_or_that_two_processes_get_is_told_and_leases_exclude(
-    said, tmp_path, monkeypatch
-):
+def test_a_flock_missing_or_got_by_two_is_told_and_leases_exclude(said, tmp_path, monkeypatch):
     monkeypatch.setattr(fcntl, "flock", FLOCKS[said])
     assert RunLocks(tmp_path).prepare() == said
     assert exclude_each_other(tmp_path)
@@ -107,8 +105,7 @@ def test_the_lease_of_a_process_that_was_killed_here_is_free_at_once(holder, tmp
 
 
 def test_a_suspended_holder_is_waited_for_then_replaced_and_notices(holder, tmp_path):
-    locks = RunLocks(tmp_path)
-    began = time.monotonic()
+    locks, began = RunLocks(tmp_path), time.monotonic()
     while time.monotonic() - began < 2.0:  # as long as it is refreshed it holds
         assert locks.is_held(RUN)
         time.sleep(0.2)

@@ -19,8 +19,7 @@ DOORS = {
 PATH_METHODS = {
     "read_bytes", "read_text", "write_bytes", "write_text", "open", "unlink", "mkdir",
     "rmdir", "iterdir", "glob", "rglob", "exists", "is_file", "is_dir", "is_symlink", "stat",
-    "lstat", "touch", "symlink_to", "chmod",
-}  # fmt: skip
+    "lstat", "touch", "symlink_to", "chmod"}  # fmt: skip
 FOLDERS_OWN = {"open"}
 """Of a ``Folder``, too: allowed where it is called with a name."""
 
@@ -47,6 +46,5 @@ def test_no_module_opens_what_is_below_a_root_but_through_a_folder():
     found = {str(path.relative_to(ROOT)): calls(path) for path in paths}
     for path in [path for name in ("plots", "explorer") for path in (REPORT / name).glob("*.py")]:
         found[str(path.relative_to(REPORT))] = calls(path)
-    others = {name: made for name, made in found.items() if made and name not in DOORS}
-    assert others == {}
+    assert {name: made for name, made in found.items() if made and name not in DOORS} == {}
     assert all(found[name] for name in DOORS), "a door that is none any more"

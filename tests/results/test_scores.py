@@ -34,10 +34,8 @@ def rows(seed: int) -> list[Score]:
 @pytest.mark.parametrize("seed", range(20))
 def test_columns_give_back_the_rows_in_order_whatever_is_missing(seed):
     expected = rows(seed)
-    shuffled = np.random.default_rng(seed).permutation(len(expected))
-    scores = Scores.of(expected[i] for i in shuffled)
-    assert [*scores] == expected
-    assert len(scores) == len(expected)
+    scores = Scores.of(expected[i] for i in np.random.default_rng(seed).permutation(len(expected)))
+    assert ([*scores], len(scores)) == (expected, len(expected))
     for cell in scores.cells:
         own = [one for one in expected if (one.task, one.method) == (cell.task, cell.method)]
         assert cell.scored == sum(one.score is not None for one in own)

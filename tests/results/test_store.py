@@ -56,8 +56,7 @@ def test_a_lock_ends_with_its_process_however_that_ends(tmp_path):
 
 def test_a_newer_schema_is_told_from_damage(tmp_path):
     store, run = Store(tmp_path), make_run()
-    path = finish(store, run) / "run.json"
-    later = SCHEMA_VERSION + 1
+    path, later = finish(store, run) / "run.json", SCHEMA_VERSION + 1
     path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": later}))
     found = store.find(run)
     assert found.state is RunState.NEWER
@@ -112,8 +111,7 @@ def test_damaged_runs_are_set_aside_and_kept_and_so_is_the_lock(tmp_path):
             (finish(store, run) / "run.json").write_text("{")
             assert store.set_aside(run).name.endswith(f".damaged-{number}")
             assert store.lock(run) is None
-    assert store.find(run).state is RunState.MISSING
-    assert list(store.walk()) == []
+    assert (store.find(run).state, list(store.walk())) == (RunState.MISSING, [])
 
 
 def test_the_digest_of_numbers_sees_values_names_and_boundaries():

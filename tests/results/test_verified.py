@@ -73,18 +73,14 @@ def test_a_file_that_was_altered_is_seen_though_its_time_was_put_back(name, inde
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.rename(path.with_suffix(""))])
 def test_a_file_that_is_gone_is_missed(damage, name, indexed):
     damage(indexed / make_run(1).folder / name)
-    found = look(indexed)[1]
-    assert found is (RunState.MISSING if name == "run.json" else RunState.DAMAGED)
+    assert look(indexed)[1] is (RunState.MISSING if name == "run.json" else RunState.DAMAGED)
 
 
-def test_an_index_that_was_copied_with_its_folder_says_nothing_of_the_copy(
-    indexed, hashed, tmp_path
-):
+def test_an_index_copied_with_its_folder_says_nothing_of_the_copy(indexed, hashed, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(indexed, copy)  # with times of modification
     assert (copy / FILE).is_file()
-    assert look(copy) == FINISHED
-    assert hashed == ALL
+    assert (look(copy), hashed) == (FINISHED, ALL)
 
 
 def pipe(path: Path) -> None:
@@ -106,8 +102,7 @@ def other(column: str, values: Callable[[list[object]], list[object]]) -> Callab
     def write(path: Path) -> None:
         table = pq.read_table(path)
         changed = pa.array(values(table[column].to_pylist()), table[column].type)
-        at = table.column_names.index(column)
-        pq.write_table(table.set_column(at, column, changed), path)
+        pq.write_table(table.set_column(table.column_names.index(column), column, changed), path)
 
     return write
 
@@ -149,8 +144,7 @@ def test_an_index_that_is_damaged_or_false_costs_a_hash_and_is_written_anew(what
     assert {ALL[0]} <= {*hashed} <= {*ALL}
     assert Store(indexed).find(make_run(1)).record.scalars == SCALARS
     hashed.clear()
-    assert look(indexed) == FINISHED
-    assert hashed == []
+    assert (look(indexed), hashed) == (FINISHED, [])
     assert not (indexed / FILE).is_symlink()
 
 
@@ -178,9 +172,7 @@ def test_a_run_from_the_index_is_the_one_that_its_record_says(indexed):
     assert known[1].record.identity == make_run(1).identity
 
 
-def test_counting_runs_reads_no_record_of_a_verified_one_and_each_of_the_others(
-    indexed, monkeypatch
-):
+def test_counting_runs_reads_no_record_of_a_verified_one_and_each_other_one(indexed, monkeypatch):
     changed = indexed / make_run(1).folder / "run.json"
     changed.write_text(changed.read_text().replace("finished", "fonished"))
     read, own = list[str](), Folder.read
@@ -214,8 +206,7 @@ def test_a_file_that_changes_while_it_is_verified_is_not_remembered(indexed, has
         patch.setattr(Folder, "digest", touching)
         assert look(indexed) == FINISHED
     hashed.clear()
-    assert look(indexed) == FINISHED
-    assert hashed == ALL
+    assert (look(indexed), hashed) == (FINISHED, ALL)
 
 
 def test_only_finished_runs_are_remembered(indexed):
@@ -242,9 +233,7 @@ def test_another_command_that_writes_the_index_at_the_same_time_leaves_a_whole_o
     assert hashed == []
 
 
-def test_the_states_of_a_plan_keep_what_runs_were_made_with_and_no_record_in_memory(
-    indexed, hashed
-):
+def test_the_states_of_a_plan_keep_what_runs_were_made_with_and_no_record(indexed, hashed):
     (indexed / FILE).unlink()
     plan = SimpleNamespace(runs=[make_run(seed) for seed in range(RUNS)])
     states = stored_states(plan, Store(indexed)).values()

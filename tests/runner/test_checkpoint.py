@@ -1,4 +1,4 @@
-"""An interrupted run resumes from its checkpoint, and equals an uninterrupted one bit for bit."""
+"""An interrupted run equals an uninterrupted one, bit for bit; interrupts, and runs made again."""
 
 import json
 import os
@@ -6,13 +6,27 @@ import shutil
 import signal
 import subprocess
 import sys
+
+# ruff: noqa: PT012 (what is raised at the end of a block is raised by its last statement)
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from clusters import records, results, wait_for
 from commands import TOY, uqbench
+
+from uqbench.errors import StorageError
+from uqbench.identity import Run
+from uqbench.registry.contents import content_hash
+from uqbench.results import Provenance, RunColumns, RunRecord, RunState, Store, now, this_process
+from uqbench.results.earlier import move_earlier
+from uqbench.runner.drive import deferred_interrupts
+from uqbench.runner.states import code_note, make_room, stored_states, to_do
+from uqbench.runner.watcher import Watcher
+from uqbench.suites import Selection
 
 SLOW = ("--methods", "slow", "--set", "slow.step_seconds=0.004")
 PAIRS = (*SLOW, "--tasks", "long", "--seeds", "8")  # one worker takes two seeds at a time
@@ -143,13 +157,10 @@ def test_status_says_where_a_run_goes_on(interrupted):
 
 
 def test_an_environment_that_cannot_be_saved_is_told_once_and_runs(unbroken, tmp_path):
-    stderr = run(
-        tmp_path, *PAIRS, "--workers", "1", "--checkpoint-seconds", "0.1", TOY_UNSAVABLE="1"
-    )
-    assert stderr.count("an interrupted run starts over: the environment cannot be saved") == 1
-    assert "the corridor is in another process" in stderr
-    assert results(tmp_path) == unbroken
-    assert checkpoints(tmp_path) == []
+    told = run(tmp_path, *PAIRS, "--workers", "1", "--checkpoint-seconds", "0.1", TOY_UNSAVABLE="1")
+    assert told.count("an interrupted run starts over: the environment cannot be saved") == 1
+    assert "the corridor is in another process" in told
+    assert (results(tmp_path), checkpoints(tmp_path)) == (unbroken, [])
 
 
 def test_zero_seconds_means_no_checkpoints(tmp_path):
@@ -159,8 +170,7 @@ def test_zero_seconds_means_no_checkpoints(tmp_path):
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
     wait_for(lambda: not any_alive(tmp_path))
-    assert saved(tmp_path) == []
-    assert checkpoints(tmp_path) == []
+    assert (saved(tmp_path), checkpoints(tmp_path)) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -172,6 +182,154 @@ def test_an_error_removes_the_checkpoint_and_a_death_does_not(failure, kept, unb
     run(out, *settings, "--checkpoint-seconds", "0.1", code=1)
     assert len(saved(out)) == len(checkpoints(out)) == int(kept)
     healed.touch()
-    stderr = run(out, *settings)
-    assert ("resumed from step" in stderr) == kept
+    assert ("resumed from step" in run(out, *settings)) == kept
     assert results(out).items() <= unbroken.items()
+
+
+def strike() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_one_during_a_sleep_ends_it():
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts() as interrupts:
+        threading.Timer(0.2, strike).start()
+        interrupts.sleep(60.0)
+    assert time.monotonic() - began < 30.0
+
+
+def test_one_where_exceptions_go_nowhere_is_raised_at_the_next_sleep():
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts() as interrupts:
+        try:
+            strike()
+            sum(range(1000))
+        except BaseException:  # as a library does in a callback
+            pytest.fail("it was raised where it is lost")
+        interrupts.sleep(0.0)
+        pytest.fail("it was lost")
+
+
+def test_one_before_the_end_is_raised_there():
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts():
+        strike()
+
+
+def test_a_second_one_is_raised_at_once():
+    reached = False
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts():
+        strike()
+        reached = True
+        strike()
+        sum(range(1000))
+        pytest.fail("it waited")
+    assert reached
+
+
+def test_what_was_there_before_is_there_again():
+    before = signal.getsignal(signal.SIGINT)
+    with deferred_interrupts() as interrupts:
+        interrupts.sleep(0.0)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP])
+def test_what_a_scheduler_or_a_closed_terminal_sends_is_one_where_it_interrupts(ending):
+    before = signal.signal(ending, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), deferred_interrupts() as interrupts:
+            os.kill(os.getpid(), ending)
+            sum(range(1000))
+            interrupts.sleep(0.0)
+            pytest.fail("it was lost")
+        assert signal.getsignal(ending) is signal.default_int_handler
+    finally:
+        signal.signal(ending, before)
+
+
+def test_another_thread_has_none():
+    found, before = [], signal.getsignal(signal.SIGINT)
+
+    def work() -> None:
+        with deferred_interrupts() as interrupts:
+            interrupts.sleep(0.0)
+            found.append((interrupts.came, signal.getsignal(signal.SIGINT)))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [(False, before)]
+
+
+SELECTION = Selection("toy", "smoke", ("fast",), ("short",))
+
+
+def finish(store: Store, run: Run, content: dict[str, str]) -> None:
+    made = Provenance(platform="p", device="d", versions={}, content=content, git_revision=None)
+    record = RunRecord(
+        identity=dict(run.identity), status="finished", step=1, began=now(), updated=now(),
+        process=this_process(), provenance=made)  # fmt: skip
+    store.finish(run, record, RunColumns({"value": np.array([1.0])}, {}))
+
+
+@pytest.fixture
+def stored(host, tmp_path):
+    """A plan of two runs: one of this code, and one of another uqbench and of a file."""
+    plan, store = SELECTION.plan(host, "cpu"), Store(tmp_path)
+    here = {"uqbench": content_hash("uqbench")}
+    new, old = plan.runs
+    finish(store, new, here)
+    finish(store, old, {"uqbench": "0" * 64, "local-mine": "1" * 64, "gone_package": "2" * 64})
+    return plan, store, new, old
+
+
+def test_only_installed_packages_whose_contents_differ_are_told(stored):
+    plan, store, _, _ = stored
+    note = code_note(stored_states(plan, store).values())
+    assert "1 finished run (gone_package, uqbench)" in note
+
+
+def test_rerun_makes_runs_of_other_code_again_and_keeps_them_as_a_store(stored, tmp_path):
+    plan, store, new, old = stored
+    before = (store.folder(old) / "run.json").read_bytes()
+    assert make_room(plan, store, Watcher().say) == [old]
+    assert to_do(stored_states(plan, store)) == {old}
+    earlier = Store(tmp_path / ".earlier" / "1")
+    assert earlier.find(old).state is RunState.FINISHED
+    assert (earlier.folder(old) / "run.json").read_bytes() == before
+    assert [place for place, _ in store.walk()] == [new.place]
+    # made again, it is of this code; what is of this code is never moved
+    finish(store, old, {"uqbench": content_hash("uqbench")})
+    assert make_room(plan, store, Watcher().say) == []
+    assert not (tmp_path / ".earlier" / "2").exists()
+
+
+def test_a_second_generation_does_not_replace_the_first(stored, tmp_path):
+    plan, store, _, old = stored
+    make_room(plan, store, Watcher().say)
+    finish(store, old, {"uqbench": "3" * 64})
+    make_room(plan, store, Watcher().say)
+    found = [Store(tmp_path / ".earlier" / n).find(old).record for n in "12"]
+    assert [one.provenance.content["uqbench"][0] for one in found] == ["0", "3"]
+
+
+def test_a_run_that_another_process_has_locked_stays(stored):
+    plan, store, _, old = stored
+    with Store(store.root).lock(old):
+        assert make_room(plan, store, Watcher().say) == []
+    assert store.find(old).state is RunState.FINISHED
+
+
+def test_runs_are_not_moved_through_a_link(stored, tmp_path):
+    plan, store, _, old = stored
+    elsewhere = tmp_path.parent / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / ".earlier").symlink_to(elsewhere)
+    with pytest.raises(StorageError, match="symbolic link"):
+        make_room(plan, store, Watcher().say)
+    assert store.find(old).state is RunState.FINISHED
+
+
+def test_a_run_that_was_made_again_meanwhile_stays(stored):
+    _, store, _, old = stored
+    _, moved = move_earlier(store, [old], lambda found: False)  # as it is under the lock
+    assert (moved, store.find(old).state) == ([], RunState.FINISHED)

@@ -10,8 +10,7 @@ def test_lines_go_to_stderr_where_rich_sees_a_notebook(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")  # ipykernel's stderr says that it is a terminal
     monkeypatch.setattr(rich.console, "_is_jupyter", lambda: True)
     monkeypatch.setattr("rich.jupyter.display", lambda *line: shown.append(line))
-    made = display.Console
-    watcher = display.Terminal()
+    made, watcher = display.Console, display.Terminal()
     monkeypatch.setattr(display, "TimeLeft", lambda *_, **__: None)
     consoles = []
 

@@ -47,8 +47,7 @@ def test_alike_is_but_for_numbers(batches):
 def test_it_is_a_methods_own_fault_where(over, batches):
     one, two, other = batches["short/slow"], batches["long/fast"], batches["short/fast"]
     at_work = [Started(other)]
-    done = [*at_work, Finished(other, 1.0, {})]
-    before = {"finished": done, "at work": at_work}.get(over, [])
+    before = {"finished": [*at_work, Finished(other, 1.0, {})], "at work": at_work}.get(over, [])
     two = {"of one method": batches["long/slow"], "of one task": other}.get(over, two)
     why = "it took more than 1 minutes (--run-minutes)" if over == "limit" else WHY
     assert reason(batches, *before, Split(one, why), Split(two, why)) is None

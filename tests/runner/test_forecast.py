@@ -99,12 +99,9 @@ KNOWN_SPEEDS = [
 
 
 @pytest.mark.parametrize(("found", "board", "step", "basis"), KNOWN_SPEEDS)
-def test_a_run_takes_as_long_as_earlier_ones_a_board_or_the_suite_say(
-    found, board, step, basis, plan
-):
+def test_a_run_takes_as_long_as_runs_a_board_or_the_suite_say(found, board, step, basis, plan):
     made = forecast(plan, found, board)
-    assert made.seconds == pytest.approx(4 * 1_000 * step)
-    assert made.basis == basis
+    assert (made.seconds, made.basis) == (pytest.approx(4 * 1_000 * step), basis)
 
 
 def test_a_gpu_has_a_nominal_time_of_its_own(plan):
@@ -122,8 +119,7 @@ def test_the_nominal_time_is_a_learners_where_some_learn_by_gradient_steps(plan)
     learner = replace(learner, config=SentinelConfig(), runs=plan.runs[1:])
     both = replace(plan, cells=(learner, script))
     costs = [forecast(both, {}).cost(run) for run in plan.runs]
-    units = work(learner.config, 1_000, 0, 1_000)
-    learning = 1_000 * 0.5e-3 / units
+    learning = 1_000 * 0.5e-3 / work(learner.config, 1_000, 0, 1_000)
     assert costs == pytest.approx([0.5e-3 * SCRIPT, learning, learning, learning])
 
 

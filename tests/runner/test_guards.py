@@ -107,10 +107,7 @@ WRONG_PREDICTIONS = [
     ({"epistemic_dof": 0 * ONES}, "epistemic_dof is not positive"),
     ({"value_samples": torch.full((2, 1, 4, 5), torch.nan)}, "value_samples is not finite"),
     ({"return_probs": torch.full((2, 1, 4, 2), 0.5)}, "no return_atoms beside its return_p"),
-    (
-        {"return_probs": TWO, "return_atoms": TWO},
-        r"do not sum to one after 7 steps: 2 in lane 0",
-    ),
+    ({"return_probs": TWO, "return_atoms": TWO}, r"do not sum to one after 7 steps: 2 in lane 0"),
     ({"return_probs": TWO - 2, "return_atoms": TWO}, "return_probs are negative"),
 ]
 

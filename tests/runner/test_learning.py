@@ -53,8 +53,7 @@ def test_the_least_of_the_runs_is_told_and_none_is_said_in_place_of_a_score():
     beside = {"gradient_steps": 300.0, "untrained": 1.0, "random": 0.5}
     proofs = [beside | {"moved": 0.2, "trained": 3.0}, beside | {"moved": 0.1, "trained": 5.0}]
     told = "300 gradient steps, return 4, untrained 1, random 0.5"
-    assert said(proofs) == told
-    assert said([{"moved": 0.25}]) == ""
+    assert (said(proofs), said([{"moved": 0.25}])) == (told, "")
     assert said([{"trained": 2.0, "random": 1.0}]) == "return 2, random 1"
     one = {"gradient_steps": 300.0, "moved": 0.0}  # a log without a reward, from a network of zeros
     assert said([*proofs, one]).endswith(", 1 of 3 runs moved no parameter")
@@ -155,8 +154,7 @@ def ranked(host: Host, loop: bool) -> Batch:
 def executed(batch: Batch, host: Host, folder: Path, stage: Any = None) -> tuple[RunRecord, list]:
     told: list[Any] = []
     execute((replace(batch, stage=stage),), Store(folder), host, told.append, 60)
-    record = Store(folder).find(batch.runs[0]).record
-    return record, told
+    return Store(folder).find(batch.runs[0]).record, told
 
 
 @pytest.mark.parametrize(("loop", "beside"), [(False, {"untrained", "random"}), (True, {"random"})])
@@ -216,12 +214,9 @@ def test_an_untrained_agent_is_made_once_the_trained_one_is_gone(numerics, tmp_p
 
     monkeypatch.setattr(Training, "_make", make)
     record, _ = executed(batch, host, tmp_path)
-    assert record.learning.keys() == PROVED
+    assert record.learning.keys() == {"moved", "gradient_steps", "trained", "untrained", "random"}
     assert len(made) > 10
     assert alive == [0, 0]
-
-
-PROVED = {"moved", "gradient_steps", "trained", "untrained", "random"}
 
 
 def test_without_memory_for_a_second_agent_the_proof_is_without_it(host, tmp_path, monkeypatch):

@@ -27,8 +27,7 @@ from uqbench.uncertainty import scores
 
 ERROR = Metric(
     name="q_error", summary="error of the mean", kind="agent", statistic="uncertainty/error",
-    direction="min",
-)  # fmt: skip
+    direction="min")  # fmt: skip
 STEPS = 600
 
 
@@ -83,14 +82,12 @@ def test_trained_and_judged_in_a_copy_it_equals_one_done_at_once(batch, host, at
     there, here = Store(tmp_path / "there"), Store(tmp_path / "here")
     told = run(batch, there, host, "train")
     assert isinstance(told[-1], Finished)
-    assert told[-1].scalars == {}
-    assert in_states(there, batch) == {RunState.TRAINED}
+    assert (told[-1].scalars, in_states(there, batch)) == ({}, {RunState.TRAINED})
     assert names(there, batch) == TRAINED
     shutil.copytree(there.root, here.root)
     before = here.find(batch.runs[0]).record.timing
     assert began(run(batch, here, host, "judge")) == [STEPS] * 3
-    assert results(here, batch) == at_once
-    assert names(here, batch) == FINISHED
+    assert (results(here, batch), names(here, batch)) == (at_once, FINISHED)
     record = here.find(batch.runs[0]).record
     assert [one.step for one in record.resumed] == [STEPS]
     assert record.timing.lanes == before.lanes == 3  # an hour of training counts once,
@@ -115,41 +112,32 @@ def kill(*_: object, **__: object) -> None:
 
 
 @pytest.mark.parametrize("where", ["between", "judging", "storing"])
-def test_killed_while_judged_it_is_not_trained_again(
-    where, batch, host, at_once, tmp_path, monkeypatch
-):
+def test_killed_while_judged_it_is_trained_once(where, batch, host, at_once, tmp_path, monkeypatch):
     store = Store(tmp_path)
-    with monkeypatch.context() as patched:
+    with monkeypatch.context() as patch:
         if where == "between":
-            patched.setattr(Measurements, "judged", kill)
+            patch.setattr(Measurements, "judged", kill)
         elif where == "judging":
-            patched.setattr(Measurements, "_columns", kill)
+            patch.setattr(Measurements, "_columns", kill)
         else:
-            finish, calls = Store.finish, []
-            patched.setattr(
-                Store, "finish", lambda *a: kill() if calls else (calls.append(1), finish(*a))
-            )
+            end, done = Store.finish, []
+            patch.setattr(Store, "finish", lambda *a: kill() if done else (done.append(1), end(*a)))
         killed(lambda: run(batch, store, host))
     left = {RunState.TRAINED} | ({RunState.FINISHED} if where == "storing" else set())
     assert in_states(store, batch) == left
     assert began(run(batch, store, host)) == [STEPS] * (2 if where == "storing" else 3)
-    assert results(store, batch) == at_once
-    assert names(store, batch) == FINISHED
+    assert (results(store, batch), names(store, batch)) == (at_once, FINISHED)
 
 
 def test_killed_while_storing_the_others_are_trained(batch, host, at_once, tmp_path, monkeypatch):
-    store, train, calls = Store(tmp_path), Store.train, []
-    with monkeypatch.context() as patched:
-        patched.setattr(
-            Store, "train", lambda *a: kill() if calls else (calls.append(1), train(*a))[1]
-        )
+    store, train, done = Store(tmp_path), Store.train, []
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "train", lambda *a: kill() if done else (done.append(1), train(*a))[1])
         killed(lambda: run(batch, store, host))
     assert [store.find(one).state for one in batch.runs] == [
-        RunState.TRAINED, RunState.ABANDONED, RunState.ABANDONED,
-    ]  # fmt: skip
+        RunState.TRAINED, RunState.ABANDONED, RunState.ABANDONED]  # fmt: skip
     began = [(e.step, len(e.batch.runs)) for e in run(batch, store, host) if isinstance(e, Started)]
-    assert began == [(STEPS, 1), (0, 2)]
-    assert results(store, batch) == at_once
+    assert (began, results(store, batch)) == ([(STEPS, 1), (0, 2)], at_once)
 
 
 def test_asked_to_stop_while_judged_it_goes_on_there(batch, host, at_once, tmp_path, monkeypatch):
@@ -210,12 +198,10 @@ def test_an_agent_without_a_state_is_judged_at_once(batch, host, at_once, tmp_pa
     lacking = {"one": torch.zeros(7)}
     monkeypatch.setattr("toy_uqbench.walker.Walker.exported_state", lambda self: lacking)
     store = Store(tmp_path)
-    told = run(batch, store, host, "train")
-    [notice] = texts(told)
+    [notice] = texts(run(batch, store, host, "train"))
     assert notice.startswith("--train-only: judged at once: the agent")
     assert results(store, batch) == at_once
-    other = Store(tmp_path / "other")
-    assert texts(run(batch, other, host)) == []
+    assert texts(run(batch, Store(tmp_path / "other"), host)) == []
 
 
 def test_an_agent_that_predicts_otherwise_alone_is_not_judged(batch, host, tmp_path, monkeypatch):
@@ -224,8 +210,7 @@ def test_an_agent_that_predicts_otherwise_alone_is_not_judged(batch, host, tmp_p
 
     monkeypatch.setattr("toy_uqbench.walker.Walker.uncertainty", crowd)
     store = Store(tmp_path)
-    told = run(batch, store, host, "train")
-    assert any("or predicts otherwise" in text for text in texts(told))
+    assert any("or predicts otherwise" in text for text in texts(run(batch, store, host, "train")))
     assert in_states(store, batch) == {RunState.FINISHED}
 
 
@@ -274,7 +259,6 @@ def test_what_a_gpu_trained_is_judged_on_a_cpu(plan, batch, host, at_once, tmp_p
     run(there, store, host, "train")
     here = on_stored_devices(plan, store)
     assert here.runs == there.runs
-    group = make_batch_groups(replace(here, stage="judge"), set(here.runs), "cpu", 5)
-    for batches in group:
+    for batches in make_batch_groups(replace(here, stage="judge"), set(here.runs), "cpu", 5):
         execute(batches, store, host, lambda _: None)
     assert [of for of, _ in results(store, there)] == [of for of, _ in at_once]

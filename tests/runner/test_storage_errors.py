@@ -87,8 +87,7 @@ def test_a_failing_disk_costs_only_a_checkpoint(disk, batch, run, unbroken, tmp_
     first, second = texts(told)
     assert first.startswith("the run continues, but ")
     assert second.startswith("no checkpoint: ")
-    assert began(run(batch, store)) == [300]
-    assert digests(store, batch) == unbroken
+    assert (began(run(batch, store)), digests(store, batch)) == ([300], unbroken)
 
 
 @pytest.mark.parametrize("what", ["checkpoint.json", "step-100.pt"])
@@ -102,8 +101,7 @@ def test_a_checkpoint_that_cannot_be_read_is_kept(what, batch, run, unbroken, tm
     assert f"{what} cannot be read: Input/output error" in failed.reason
     assert [store.find(run).state for run in batch.runs] == [RunState.FAILED] * 3
     assert {path: path.read_bytes() for path in store.root.glob("**/checkpoint/*")} == files
-    assert began(run(batch, store)) == [100]
-    assert digests(store, batch) == unbroken
+    assert (began(run(batch, store)), digests(store, batch)) == ([100], unbroken)
 
 
 @pytest.mark.parametrize("name", ["run.json", "metrics.parquet"])

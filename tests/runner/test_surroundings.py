@@ -140,8 +140,7 @@ RAISED: dict[str, tuple[BaseException, str]] = {
     "no Exception": (NoExceptionError("odd"), "NoExceptionError: odd"),
     "sys.exit(0)": (SystemExit(0), "SystemExit: 0"),
     "unspeakable": (UnspeakableError(),
-                    "UnspeakableError (its message cannot be made: RuntimeError)"),
-}  # fmt: skip
+                    "UnspeakableError (its message cannot be made: RuntimeError)")}  # fmt: skip
 DEEDS: dict[str, Callable[[], object]] = {
     **{name: deed for name, (deed, _) in CHANGES.items()},
     **SEEDS,
@@ -220,8 +219,7 @@ def test_global_random_numbers_are_put_back(deed, host, tmp_path):
     first, second, bad = batch(host, "victim", 0, 1), batch(host, "victim", 2), culprit(host, deed)
     executed(host, tmp_path / "alone", (first,))
     executed(host, tmp_path / "alone", (second,))
-    after = told(host, tmp_path / "after", (first,), (bad,), (second,))
-    assert after == ([], [True] * 3)
+    assert told(host, tmp_path / "after", (first,), (bad,), (second,)) == ([], [True] * 3)
     right = digests(tmp_path / "alone", first, second)
     assert digests(tmp_path / "after", first, second) == right
 
@@ -313,5 +311,4 @@ def test_a_worker_is_replaced_after_one_that_changed_it(host, tmp_path, capfd):
     for place, stored in Store(tmp_path / "results").walk():
         assert stored.state is RunState.FINISHED
         pids[place.split("/")[3]].add(stored.record.process.pid)
-    assert len(pids["fast"]) == 1
-    assert len(pids["rude"]) == 2
+    assert (len(pids["fast"]), len(pids["rude"])) == (1, 2)

@@ -42,8 +42,7 @@ def test_the_time_left_is_said_with_the_total(groups, capsys, monkeypatch):
     with display.Terminal().watch(groups, known, 2) as show:
         clock.monotonic = lambda: 1600.0
         show(events.Finished(groups[0][0], 600.0, {}))
-        told = capsys.readouterr().err
-        assert told == "all runs: 0%, about 5 min left of 15 min\n"
+        assert capsys.readouterr().err == "all runs: 0%, about 5 min left of 15 min\n"
         for seconds, lines in ((59.0, 0), (1.0, 1), (1.0, 0), (300.0, 1)):
             then = clock.monotonic() + seconds
             clock.monotonic = lambda then=then: then
@@ -99,7 +98,7 @@ def test_steps_of_what_takes_little_make_no_promise(groups):
     learner = next(b for (b,) in groups if b.cell.method.name == "slow")
     steps, clock = script.budget.steps, 0.0
     time_left = TimeLeft(
-        [(script,), (learner,)], Known({"fast": 0.1, "slow": 10.0}), 1, lambda: clock
+        [(script,), (learner,)], Known({"fast": 0.1, "slow": 10}), 1, lambda: clock
     )
     for batch, seen in ((script, 0.0), (learner, 75.0)):
         time_left.show(events.Started(batch))
@@ -111,8 +110,7 @@ def test_steps_of_what_takes_little_make_no_promise(groups):
 
 def test_the_last_batches_do_not_fill_all_processes(groups):
     """Three equal batches, two processes: twice one of them, not one and a half."""
-    known = Known(dict.fromkeys(["slow", "fast"], 1.0))
-    free = []
+    known, free = Known(dict.fromkeys(["slow", "fast"], 1.0)), []
     for number in (1, 3):
         time_left = TimeLeft(groups[:number], known, 2, lambda: 0.0)
         time_left.left()
@@ -122,8 +120,7 @@ def test_the_last_batches_do_not_fill_all_processes(groups):
 
 def test_what_failed_or_belongs_to_others_takes_no_more_time(groups):
     (first,), (second,), (third,) = groups[:3]
-    steps = first.budget.steps
-    known = Known(dict.fromkeys(["slow", "fast"], 1.0 / steps))
+    known = Known(dict.fromkeys(["slow", "fast"], 1.0 / first.budget.steps))
     time_left = TimeLeft(groups[:3], known, 1, lambda: 0.0)
     assert time_left.left() == pytest.approx(30)
     time_left.show(events.Failed(first, "broken"))
@@ -139,8 +136,7 @@ def test_what_failed_or_belongs_to_others_takes_no_more_time(groups):
 def test_the_pace_of_a_batch_alone_is_weighed_by_its_gradient_steps(groups):
     """Without a forecast, as ``uqbench status`` reads it: half of all updates in a quarter."""
     (batch,) = groups[0]
-    steps = batch.budget.steps
-    config = SentinelConfig(schedule="triangular")
+    steps, config = batch.budget.steps, SentinelConfig(schedule="triangular")
     learning = replace(batch, cell=replace(batch.cell, config=config))
     for first in (0, steps // 10):
         taken = work(config, steps, first, steps // 4)

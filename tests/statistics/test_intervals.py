@@ -1,4 +1,4 @@
-"""Intervals and ranks: exact facts, and error rates over simulated scores."""
+"""Intervals, differences and ranks: exact facts, and error rates over simulated scores."""
 
 import math
 from functools import partial
@@ -15,9 +15,9 @@ from uqbench.statistics.bounded import share as share_of
 from uqbench.statistics.concordance import concordance, exchangeable_variance
 from uqbench.statistics.estimate import Estimate, estimate
 from uqbench.statistics.levels import ALPHA
-from uqbench.statistics.location import location
-from uqbench.statistics.location import paired_difference as paired
-from uqbench.statistics.ranks import compare
+from uqbench.statistics.location import location, paired_difference
+from uqbench.statistics.pairing import correlation, pairing_note
+from uqbench.statistics.ranks import compare, places
 from uqbench.statistics.statistic import contributions, point
 from uqbench.suites import Metric, NormalizationConstants
 
@@ -57,11 +57,9 @@ def test_of_two_groups_the_studentized_part_is_brunner_and_munzels():
     """Their statistic and degrees of freedom, as scipy has them."""
     generator = np.random.default_rng(1)
     x, y = generator.normal(size=7), 3 * generator.normal(size=9)
-    found = concordance([[x, y]])
-    expected = stats.brunnermunzel(x, y)
+    found, expected = concordance([[x, y]]), stats.brunnermunzel(x, y)
     assert (found.estimate - 0.5) / math.sqrt(found.variance) == pytest.approx(expected.statistic)
-    p = 2 * stats.t.sf(abs(expected.statistic), found.degrees)
-    assert p == pytest.approx(expected.pvalue)
+    assert 2 * stats.t.sf(abs(expected.statistic), found.degrees) == pytest.approx(expected.pvalue)
 
 
 @pytest.mark.parametrize("sizes", [(3, 3), (2, 4), (2, 2, 3)])
@@ -93,8 +91,7 @@ def apart(n: int, tasks: int = 1):
 )
 def test_a_half_is_never_outside_where_no_arrangement_is_that_rare(n, tasks, alpha, decided):
     low, high = apart(n, tasks).interval(alpha)
-    assert (low > 0.5) == decided
-    assert high == 1.0
+    assert (low > 0.5, high) == (decided, 1.0)
     mirrored = concordance([groups(10 + np.arange(n), np.arange(n))] * tasks)
     assert mirrored.interval(alpha) == pytest.approx((0.0, 1 - low))
 
@@ -102,8 +99,7 @@ def test_a_half_is_never_outside_where_no_arrangement_is_that_rare(n, tasks, alp
 def test_where_variances_differ_the_interval_is_studentized():
     """One group far below or above the other: its runs are coins, and count as so many coins."""
     coins = concordance([groups(np.arange(10) / 10, [-10] * 3 + [10] * 7)])
-    assert coins.estimate == 0.7
-    assert coins.variance == pytest.approx(0.7 * 0.3 / 9)
+    assert (coins.estimate, coins.variance) == (0.7, pytest.approx(0.7 * 0.3 / 9))
     assert coins.variance > 4 * 0.7 * 0.3 * exchangeable_variance(((10, 10),))
     assert coins.degrees == pytest.approx(9)
     low, _ = coins.interval(0.05)
@@ -119,8 +115,7 @@ def test_runs_that_are_all_equal_leave_it_open():
 
 
 def test_intervals_do_not_depend_on_the_order_of_runs_and_are_repeatable():
-    generator = np.random.default_rng(2)
-    x, y = generator.normal(size=(2, 10))
+    x, y = np.random.default_rng(2).normal(size=(2, 10))
     first = concordance([groups(x, y)]).interval(0.05)
     assert concordance([groups(x[::-1], np.roll(y, 3))]).interval(0.05) == first
 
@@ -156,8 +151,7 @@ def test_the_standard_error_is_that_of_the_statistic(statistic):
 
 def test_the_median_over_tasks_has_the_error_of_the_tasks_in_the_middle():
     values = np.random.default_rng(4).normal((0.0, 90.0, 50.0, 70.0), (1, 9, 2, 3), size=(8, 4))
-    of = location(values, "median")
-    middle = location(values[:, 2:], "mean")
+    of, middle = location(values, "median"), location(values[:, 2:], "mean")
     assert of.estimate == pytest.approx(middle.estimate)
     assert sorted(p.variance for p in of.parts) == pytest.approx(
         sorted(p.variance for p in middle.parts)
@@ -175,10 +169,8 @@ def test_the_worst_quarter_has_no_interval():
 def test_degrees_of_freedom_are_satterthwaites_over_tasks():
     """Alike tasks add theirs; one that varies much more has its own alone."""
     values = np.random.default_rng(5).normal(size=(6, 1))
-    alike = location(values.repeat(4, axis=1), "mean")
-    assert alike.degrees == pytest.approx(4 * 5)
-    unlike = location(np.hstack([1e6 * values, values, values]), "mean")
-    assert unlike.degrees == pytest.approx(5)
+    assert location(values.repeat(4, axis=1), "mean").degrees == pytest.approx(4 * 5)
+    assert location(np.hstack([1e6 * values, values, values]), "mean").degrees == pytest.approx(5)
 
 
 @pytest.mark.parametrize("statistic", ["mean", "iqm", "median"])
@@ -277,8 +269,7 @@ def test_tasks_that_agree_are_one_observation_and_tasks_that_do_not_are_several(
 @pytest.mark.parametrize("tasks", [2, 5])
 def test_a_share_errs_in_5_percent_where_tasks_share_their_seeds_world(correlation, tasks):
     """2,000 simulations: 6.6 % is three standard errors above. Binomial tasks err in 10 to 29 %."""
-    generator = np.random.default_rng(3)
-    wrong = 0
+    generator, wrong = np.random.default_rng(3), 0
     for _ in range(2_000):
         world, own = generator.normal(size=(20, 1)), generator.normal(size=(20, tasks))
         wins = math.sqrt(correlation) * world + math.sqrt(1 - correlation) * own > 0
@@ -301,8 +292,7 @@ def test_a_skewed_mean_reaches_further_on_the_side_of_its_tail():
 
 def test_halls_ends_are_those_of_his_cubic():
     """g(t) = t + a t²/3 + a² t³/27 + a/6 is the quantile at the far end (Hall 1992)."""
-    values = np.random.default_rng(20).lognormal(size=(12, 2))
-    of = location(values, "mean")
+    of = location(np.random.default_rng(20).lognormal(size=(12, 2)), "mean")
     assert of.skewness > 0.1
     quantile = stats.t.ppf(0.975, of.degrees)
     t = (of.estimate - of.interval(0.05)[1]) / math.sqrt(of.variance)
@@ -369,10 +359,8 @@ def test_four_times_as_many_seeds_have_bounds_half_as_far_away():
 
 
 def test_two_means_of_a_known_range_are_compared_by_their_draws():
-    generator = np.random.default_rng(23)
-    a, b = (
-        BoundedMean.of(generator.normal(m, 0.05, (200, 1)).clip(0, 1), [SHARE]) for m in (0.7, 0.9)
-    )
+    rng = np.random.default_rng(23)
+    a, b = (BoundedMean.of(rng.normal(m, 0.05, (200, 1)).clip(0, 1), [SHARE]) for m in (0.7, 0.9))
     (low, high), (least, most) = a.interval(0.05), b.interval(0.05)
     smallest, greatest = Apart(a, b).interval(0.05)
     assert low - most < smallest < -0.2 < greatest < high - least < 0  # both at once are rarer
@@ -380,8 +368,7 @@ def test_two_means_of_a_known_range_are_compared_by_their_draws():
     assert low / most < smallest < 7 / 9 < greatest < high / least
     p = Apart(a, b).p_value()
     assert p == pytest.approx(2 / 10_000)
-    assert Apart(b, a).p_value() == pytest.approx(p)
-    assert Apart(a, a).p_value() == 1.0
+    assert (Apart(b, a).p_value(), Apart(a, a).p_value()) == (pytest.approx(p), 1.0)
     nothing = BoundedMean.of(np.zeros((5, 1)), [SHARE])
     assert Apart(a, nothing, ratio=True).interval(0.05) == (-math.inf, math.inf)
 
@@ -416,8 +403,7 @@ def test_ranges_are_in_the_units_of_the_score_and_of_metrics_that_may_fail_or_ar
     assert scaled([(0.0, 20.0), None], [constants.normalize, float]) == [(-1.0, 1.0), None]
     assert scaled([None, None], [float, float]) is None
     metric = partial(Metric, name="m", summary="s", kind="online")
-    fails = metric(fails_beyond=8.0, lowest=0.0, highest=20.0)
-    assert fails.range_on("any") == (0.0, 20.0)
+    assert metric(fails_beyond=8.0, lowest=0.0, highest=20.0).range_on("any") == (0.0, 20.0)
     assert metric(lowest=0.0, highest=20.0).range_on("any") is None
     assert metric(lowest=0.0, highest=1.0).range_on("any") == (0.0, 1.0)
     one = metric(may_fail={"hard": (0.0, 5.0)})
@@ -442,15 +428,14 @@ def test_a_paired_difference_is_that_of_the_seeds_with_all_their_tasks():
     generator = np.random.default_rng(24)
     world = 10 * generator.normal(size=(12, 2))  # what the methods of a seed share
     a, b = (world + shift + 0.1 * generator.normal(size=(12, 2)) for shift in (1.0, 0.0))
-    of = paired(a, b)
+    of = paired_difference(a, b)
     student = stats.ttest_1samp((a - b).mean(axis=1), 0)
     low, high = of.interval(0.05)
     expected = student.confidence_interval(0.95)
     assert low <= expected.low + 1e-9
     assert expected.low < 1.0 < expected.high <= high + 1e-9
     assert high - low < 1.5 * (expected.high - expected.low)
-    assert of.p_value() == pytest.approx(student.pvalue)
-    assert of.runs == 48
+    assert (of.p_value(), of.runs) == (pytest.approx(student.pvalue), 48)
     assert location(a, "mean").plus(-1.0, location(b, "mean")).interval(0.05)[0] < 0
 
 
@@ -462,9 +447,7 @@ def test_a_paired_difference_is_that_of_the_seeds_with_all_their_tasks():
 
 @pytest.mark.parametrize("failures", [0, 2, 200])
 @pytest.mark.parametrize("seeds", [None, 300])
-def test_bounds_of_runs_that_share_weights_are_those_of_weights_of_their_own(
-    failures, seeds, monkeypatch
-):
+def test_bounds_of_runs_that_share_weights_are_those_of_own_weights(failures, seeds, monkeypatch):
     generator = np.random.default_rng(failures)
     values = np.where(np.arange(640) < failures, 1.0, generator.uniform(0, 0.1, 640))
     ends = []
@@ -484,3 +467,210 @@ def test_a_level_that_no_draw_reaches_leaves_a_difference_unbounded():
     apart = Apart(*(BoundedMean.of(np.full((9, 1), of), [SHARE]) for of in (0.2, 0.8)))
     assert apart.interval(1e-4) == (-math.inf, math.inf)
     assert all(map(math.isfinite, apart.interval(3e-4)))
+
+
+def boards(seed, means, runs=6, tasks=1, number=200):
+    generator = np.random.default_rng(seed)
+    for _ in range(number):
+        yield {f"m{i}": mean + generator.normal(size=(runs, tasks)) for i, mean in enumerate(means)}
+
+
+def contradictions(scores, pairs, statistic, baselines=()):
+    """Pairs whose interval, p-value and ranks do not say the same."""
+    ranked = {name: of for name, of in scores.items() if name not in baselines}
+    found, wrong = places(ranked, pairs, statistic), []
+    for pair in pairs:
+        low, high = pair.difference.low, pair.difference.high
+        apart = low is not None and (low > 0 or high < 0)
+        if pair.adjusted is not None and apart != (pair.adjusted <= ALPHA):
+            wrong.append(pair)
+        if pair.first in found and pair.second in found:
+            better, worse = (
+                (pair.first, pair.second)
+                if pair.difference.value > 0
+                else (pair.second, pair.first)
+            )
+            if apart and not found[better].low < found[worse].low + 1 <= len(found) + 1:
+                wrong.append(pair)
+    for name, place in found.items():
+        own = [p for p in pairs if name in (p.first, p.second) and {p.first, p.second} <= {*found}]
+        beaten = sum(p.better(p.second if p.first == name else p.first) for p in own)
+        if (place.low == 1) != (beaten == 0) or not place.low <= place.high:
+            wrong.append(name)
+    return wrong
+
+
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("ranges", [None, [SHARE] * 2])
+def test_bracket_p_value_and_rank_never_contradict_one_another(paired, ranges):
+    generator = np.random.default_rng(7)
+    for _ in range(6 if ranges else 60):
+        shape, n = generator.uniform(0, 3), int(generator.integers(3, 13))
+        means = generator.random(5) * shape
+        scores = {
+            f"m{i}": (mean + generator.lognormal(size=(n, 2)) * generator.choice([1, 3])) % 7 / 7
+            for i, mean in enumerate(means)
+        }
+        pairs = compare(scores, "mean", paired=paired, baselines=["m4"], ranges=ranges)
+        assert contradictions(scores, pairs, "mean", ["m4"]) == []
+
+
+def test_seeds_are_compared_one_by_one_where_all_methods_have_them():
+    """Worlds differ by ten times what methods do; where one method lacks a seed, nothing pairs."""
+    rng = np.random.default_rng(3)
+    world = 10 * rng.normal(size=(8, 1))
+    both = {name: world + shift + rng.normal(size=(8, 1)) for name, shift in (("a", 3.0), ("b", 0))}
+    (seedwise,), (apart,) = (compare(both, "mean", paired=of) for of in (True, False))
+    assert seedwise.p < 0.01 < 0.1 < apart.p
+    lacking = both | {"b": both["b"][1:]}
+    (one,), (other,) = (compare(lacking, "mean", paired=of) for of in (True, False))
+    assert one == other
+
+
+def test_the_p_value_is_the_level_at_which_the_interval_ends_at_zero():
+    generator = np.random.default_rng(1)
+    for _ in range(50):
+        a, b = (generator.lognormal(size=(9, 2)) for _ in "ab")
+        for of in (
+            location(a - 1.0, "mean"),
+            location(a, "mean").plus(-1.0, location(b, "mean")),
+            paired_difference(a, b),
+        ):
+            p = of.p_value()
+            if p < 1:  # else no level does
+                assert min(map(abs, of.interval(p))) < 1e-6 * abs(of.estimate)
+
+
+def test_without_skewness_it_is_welchs_and_students():
+    x = np.array([[-1.0], [0.0], [1.0], [5.0], [6.0], [7.0]])
+    y = np.array([[0.0], [1.0], [2.0], [9.0], [10.0], [11.0]])
+    of = location(x, "mean").plus(-1.0, location(y, "mean"))
+    assert of.p_value() == pytest.approx(stats.ttest_ind(x, y, equal_var=False).pvalue[0])
+    assert location(x, "mean").p_value() == pytest.approx(stats.ttest_1samp(x, 0).pvalue[0])
+
+
+def test_the_skewness_of_a_difference_is_that_of_its_error():
+    """Third moments of independent errors add up, with the sign of each."""
+    a, b = np.random.default_rng(2).exponential(size=(2, 9, 1))
+    one, two = location(a, "mean"), location(b, "mean")
+    third = [stats.skew(of[:, 0], bias=False) * of.var(ddof=1) ** 1.5 / 81 for of in (a, b)]
+    variance, of = (a.var(ddof=1) + b.var(ddof=1)) / 9, one.plus(-1.0, two)
+    assert of.variance == pytest.approx(variance)
+    assert of.skewness == pytest.approx((third[0] - third[1]) / variance**1.5)
+    twice = one.plus(2.0, two)
+    assert twice.skewness == pytest.approx((third[0] + 8 * third[1]) / twice.variance**1.5)
+
+
+def test_all_pairs_and_the_baselines_are_adjusted_together():
+    scores = next(boards(3, [0.0, 1.0, 2.0, 0.0, 0.0], runs=8))
+    pairs = {
+        (p.first, p.second): p
+        for p in compare(scores, "mean", paired=False, baselines=["m3"], unranked=["m4"])
+    }
+    family = [pair for pair in pairs.values() if pair.adjusted is not None]
+    assert {name for p in family for name in (p.first, p.second)} == {"m0", "m1", "m2", "m3"}
+    assert len(family) == 3 + 3
+    assert all(p.adjusted == min(1.0, 6 * p.p) for p in family)
+    two = compare({"m0": scores["m0"], "m4": scores["m4"]}, "mean", paired=False)[0]
+    alone = pairs["m0", "m4"].difference
+    assert (alone.low, alone.high) == (two.difference.low, two.difference.high)
+    family_alone = pairs["m0", "m1"].difference
+    one = compare({n: scores[n] for n in ("m0", "m1")}, "mean", paired=False)[0].difference
+    assert family_alone.low < one.low < one.high < family_alone.high
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_equal_methods_are_told_apart_in_5_of_100_boards(paired):
+    """Nine methods; of 300 boards more than 24 (8 %) have probability 1.5 % at a rate of 5 %."""
+    wrong = sum(
+        any(pair.adjusted <= ALPHA for pair in compare(of, "mean", paired=paired))
+        for of in boards(4, [0.0] * 9, runs=8, number=300)
+    )
+    assert wrong <= 24
+
+
+def test_an_iqm_has_fewer_degrees_of_freedom_by_the_runs_that_it_cuts_off():
+    """Eight equal methods of five runs: with all four degrees 13 % of boards tell some apart.
+
+    Of 150 boards more than 13 have probability 0.1 % at a rate of 3.5 %, 91 % at one of 13 %.
+    """
+    values = np.random.default_rng(3).normal(size=(5, 1))
+    assert location(values, "iqm").degrees == pytest.approx(4 * 3 / 5)
+    assert location(values, "mean").degrees == pytest.approx(4)
+    assert paired_difference(values, values[::-1] ** 2, "iqm").degrees == pytest.approx(4 * 3 / 5)
+    assert location(values, "iqm").with_seeds(9).degrees == pytest.approx(8 * 3 / 5)
+    for paired in (False, True):
+        wrong = sum(
+            any(pair.adjusted <= ALPHA for pair in compare(of, "iqm", paired=paired))
+            for of in boards(4, [0.0] * 8, runs=5, number=150)
+        )
+        assert wrong <= 13
+
+
+def test_the_best_method_is_among_those_that_may_be_first():
+    """And alone where the runs say so: nine methods, one of them two standard deviations better."""
+    missed = alone = 0
+    for of in boards(5, [2.0, *[0.0] * 8], runs=10, number=60):
+        found = places(of, compare(of, "mean", paired=False), "mean")
+        first = [name for name, place in found.items() if place.low == 1]
+        missed += "m0" not in first
+        alone += first == ["m0"]
+    assert missed <= 3
+    assert alone > 10
+
+
+def test_a_noisy_row_takes_no_other_pair_apart():
+    generator = np.random.default_rng(4)
+    scores = {f"m{i}": i + generator.normal(size=(10, 2)) for i in range(6)}
+
+    def apart(of):
+        pairs = compare(of, "mean", paired=False)
+        return {(p.first, p.second) for p in pairs if p.adjusted <= ALPHA and p.second != "noisy"}
+
+    for times in (3, 10, 30):
+        noisy = {**scores, "noisy": 1.5 + times * generator.normal(size=(10, 2))}
+        assert len(apart(scores)) - len(apart(noisy)) <= 2
+
+
+def test_runs_without_spread_and_few_seeds_leave_everything_open():
+    """Neither an interval nor a p-value, and no rank that would follow from one."""
+    apart = {"a": np.zeros((10, 1)), "b": np.ones((10, 1))}
+    (pair,) = compare(apart, "mean", paired=False)
+    assert (pair.difference.low, pair.p, pair.adjusted) == (None, None, None)
+    rounded = {"a": np.full((3, 1), 0.3), "b": np.array([[0.1 + 0.2], [0.3], [0.1 + 0.2]])}
+    assert compare(rounded, "mean", paired=True)[0].p is None
+    for of in (apart, {"a": np.array([[0.0], [0.1]]), "b": np.array([[9.0], [9.2]])}):
+        found = places(of, compare(of, "mean", paired=False), "mean")
+        assert {str(place) for place in found.values()} == {"1–2"}
+
+
+def test_p_better_of_so_few_runs_that_nothing_is_left_out_has_no_interval():
+    (pair,) = compare(next(boards(6, [0.0, 9.0], runs=3)), "mean", paired=False)
+    assert (pair.improvement.value, pair.improvement.low) == (0.0, None)
+
+
+def test_worlds_that_methods_share_are_found_by_permutation():
+    rng = np.random.default_rng(8)
+    worlds = rng.normal(size=(10, 3))
+    shared = [worlds + rng.normal(size=(10, 3)) for _ in range(6)]
+    r, p = correlation(shared)
+    assert 0.3 < r < 0.7
+    assert p == 0.001
+    assert "Methods' scores of a seed are correlated" in pairing_note(shared, paired=False)
+    assert pairing_note(shared, paired=True) == ""
+    assert pairing_note([rng.normal(size=(10, 3)) for _ in range(6)], paired=False) == ""
+    few = [3 * world + rng.normal(size=(3, 5)) for world in [rng.normal(size=(3, 5))] * 8]
+    assert "Methods' scores of a seed are correlated" in pairing_note(few, paired=False)
+    assert pairing_note([of[:2] for of in few], paired=False) == ""
+    networks = [rng.normal(size=(10, 1)) + rng.normal(size=(10, 5)) for _ in range(6)]
+    assert "Tasks' scores of a seed are correlated" in pairing_note(networks, paired=False)
+
+
+def test_a_correlation_by_chance_is_found_as_rarely_as_its_p_value_says():
+    generator = np.random.default_rng(9)
+    found = [correlation(list(generator.normal(size=(4, 6, 2))))[1] <= 0.05 for _ in range(200)]
+    assert 0.01 < np.mean(found) < 0.1
+
+
+def test_cells_whose_runs_are_all_equal_do_not_correlate():
+    assert correlation([np.ones((5, 2)), np.zeros((5, 2))]) == (0.0, 1.0)

@@ -106,8 +106,7 @@ def better(a, b, alpha):
     v0 = (total**2 * (2 * total + 3) - sizes) / 72 / (n * m) ** 2 / tasks
     counts = (wins.sum(axis=1), n), (wins.sum(axis=0), m)
     parts = [(k * of.var(axis=0, ddof=1) / (n * m * tasks) ** 2, k - 1) for of, k in counts]
-    v = sum(of.sum() for of, _ in parts)
-    w = sum((of**2).sum() / f for of, f in parts)
+    v, w = sum(of.sum() for of, _ in parts), sum((of**2).sum() / f for of, f in parts)
     t = stats.t.isf(alpha / 2, v**2 / w) * np.sqrt(v) if v > 0 else 0.0
     k, half = stats.norm.isf(alpha / 2) ** 2 * 4 * v0, 0.5 / (n * m * tasks)
 
@@ -204,9 +203,7 @@ def test_pairs_and_ranks_are_those_of_a_program_that_shares_no_code(folder):
 @pytest.mark.parametrize("folder", FOLDERS, ids=NAMES)
 def test_probabilities_of_improvement_are_those_of_a_program_that_shares_no_code(folder):
     pairs = pd.read_csv(folder / "pairs.csv", dtype={"first": str, "second": str})
-    role = pd.read_csv(folder / "leaderboard.csv", dtype={"method": str}).set_index("method")[
-        "role"
-    ]
+    role = pd.read_csv(folder / "leaderboard.csv", dtype=str).set_index("method")["role"]
     known = {name: of for name, of in matrices(folder).items() if len(of) < 300}
     both = pairs[pairs["first"].isin([*known]) & pairs["second"].isin([*known])]
     kinds = [{role[a], role[b]} for a, b in zip(pairs["first"], pairs["second"], strict=True)]

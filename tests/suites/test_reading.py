@@ -1,11 +1,22 @@
+"""Suite files: how they are read, their keys, page and schema, and rows that plugins add."""
+
+import json
+import re
+import runpy
+import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 
+import jsonschema
 import pytest
 from toy_runs import plan_of
+from uqbench_testing.command import check
 
+from uqbench import Spec
 from uqbench.errors import UqbenchError
-from uqbench.registry import Host
-from uqbench.suites import Catalog, Suite, method_config, parse_suite, read_suites
+from uqbench.registry import Added, Host, local
+from uqbench.risk import RiskMeasure
+from uqbench.suites import Catalog, Suite, make_plan, method_config, parse_suite, read_suites
 
 TOY = Path(__file__).parents[1] / "toy"
 
@@ -94,8 +105,7 @@ def method(suite: str, name: str, of: str = 'agent = "walker"') -> str:
 
 
 def test_another_plugin_joins_methods_and_a_wrong_one_is_left_out_with_its_reason(host, tmp_path):
-    wrong = method("toy", "fourth", 'agent = "wlaker"')
-    taken = method("toy", "fast")
+    wrong, taken = method("toy", "fourth", 'agent = "wlaker"'), method("toy", "fast")
     catalog = join(host, tmp_path, bad=wrong, again=taken, good=method("toy", "third"))
     assert [m.name for m in catalog.suite("toy").methods] == ["slow", "fast", "third"]
     misspelt, second = catalog.problems
@@ -135,8 +145,7 @@ tasks.short = { forward = 1.0 }
 def test_a_variant_has_what_its_base_gives(host):
     suite = parse(host, "[budgets.smoke]", f"{METHODS}\n[budgets.smoke]")
     fast, fastest = suite.method("fast"), suite.method("fastest")
-    assert fastest.agent == fast.agent
-    assert fastest.config == {**fast.config, "forward": 0.99}
+    assert (fastest.agent, fastest.config) == (fast.agent, {**fast.config, "forward": 0.99})
     assert fastest.tasks == {**fast.tasks, "short": {"forward": 1.0}}
 
 
@@ -205,9 +214,7 @@ def test_a_budget_sets_what_methods_have_and_each_value_replaces_the_one_before(
 @pytest.mark.parametrize(
     ("name", "said"), [("foward", "Did you mean 'forward'?"), ("forward", None)]
 )
-def test_a_name_in_a_budgets_config_is_checked_once_all_methods_are_there(
-    host, tmp_path, name, said
-):
+def test_a_name_in_a_budgets_config_is_checked_when_methods_are_there(host, tmp_path, name, said):
     """A field may be of a method that another plugin joins; a wrong name takes the suite out."""
     first, last = text().index("[[methods]]"), text().index("[budgets.smoke]")
     methods = text()[first:last].replace("[[methods]]", "[[extend.toy2.methods]]")
@@ -233,3 +240,147 @@ def test_minatar_is_the_protocol_of_the_paper():
     script = suite.method("script")
     for task in suite.tasks:  # a name follows the task's config, too
         assert method_config(script, task, host, where="x").game == task.config["game"]
+
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted(ROOT.glob("plugins/*/src/**/*.toml"))
+
+
+@pytest.fixture(scope="module")
+def tool():
+    return runpy.run_path(str(ROOT / "tools" / "suite_keys.py"))
+
+
+def test_the_schema_is_that_of_the_models(tool):
+    """``python tools/suite_keys.py`` writes it."""
+    stored = (ROOT / "docs" / "suite.schema.json").read_text(encoding="utf-8")
+    assert stored == tool["schema_file"]()
+
+
+def test_the_page_tells_each_key_of_each_table_with_its_type(tool):
+    page = tool["page"]()
+    for table, model in tool["TABLES"].items():
+        _, _, after = page.partition(f"\n## {f'`{table}`' if table else 'Top level'}\n")
+        rows = re.findall(r"^\| `(\w+)` \| (.+?) \|", after.partition("\n## ")[0], re.MULTILINE)
+        assert [name for name, _ in rows] == list(model.model_fields)
+
+
+def test_every_shipped_file_keeps_to_the_schema_and_a_slip_does_not():
+    schema = json.loads((ROOT / "docs" / "suite.schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    suites = [table for path in FILES if "summary" in (table := tomllib.loads(path.read_text()))]
+    assert len(suites) > 10
+    for table in suites:
+        assert [error.message for error in validator.iter_errors(table)] == []
+    suites[0]["budgets"]["smoke"]["sedes"] = 3
+    assert "sedes" in str(next(validator.iter_errors(suites[0])))
+
+
+@pytest.fixture
+def suite(tmp_path, monkeypatch):
+    monkeypatch.setenv("UQBENCH_PLUGINS", "builtin,uqbench-tabular")
+    monkeypatch.setenv(local.VARIABLE, "[]")
+    path = tmp_path / "mine.toml"
+    path.write_text('[[extend.five-state.methods]]\nname = "slow"\nagent = "bql"\n')
+    return path
+
+
+def test_a_file_is_checked_without_a_run_and_what_is_wrong_is_said_once(suite, capsys):
+    assert check.main([str(suite)], standalone_mode=False) == 0
+    assert capsys.readouterr().out.startswith("five-state: ")
+    suite.write_text(suite.read_text().replace("bql", "bqll"))
+    with pytest.raises(UqbenchError) as error:
+        check.main([str(suite)], standalone_mode=False)
+    assert str(error.value).count("there is no agent 'bqll'. Did you mean 'bql'") == 1
+
+
+ADDED = Path(__file__).with_name("added.toml").read_text("utf-8")
+
+
+@dataclass(frozen=True)
+class Worst(RiskMeasure):
+    """The worst."""
+
+    def __call__(self, values, probabilities, dim=-1):
+        return values.amin(dim)
+
+
+def catalog(host: Host, tmp_path: Path, text: str = ADDED) -> Catalog:
+    path = tmp_path / "added.toml"
+    path.write_text(text)
+    host.suite_files.append((path, host.plugins[0]))
+    return read_suites(host)
+
+
+@pytest.fixture
+def outside(host: Host) -> Host:
+    added = Added({"risk measure": [Spec(name="worst", version="1", factory=Worst)]})
+    host.register(name="worst", distribution="worst", version="1", load=lambda: added)
+    return host
+
+
+def digests(suite, host: Host, budget: str) -> dict:
+    plan = make_plan(suite, host, budget, device="cpu")
+    return {(run.task, run.method, run.seed): run.digest for run in plan.runs}
+
+
+def test_every_kind_of_row_is_added(outside, tmp_path):
+    found = catalog(outside, tmp_path)
+    assert found.problems == ()
+    suite = found.suite("toy")
+    plan = make_plan(suite, outside, "far", device="cpu")
+    methods = {"slow", "fast", "faster"}
+    assert {(run.task, run.method) for run in plan.runs} == {("longer", name) for name in methods}
+    assert suite.primary_metric(plan.budget).name == "bumps"
+    assert [claim.id for claim, _ in plan.claims][-1] == "fast-bumps-less"
+
+
+def test_boards_and_identities_that_were_there_stay(outside, tmp_path):
+    before = read_suites(outside).suite("toy")
+    after = catalog(outside, tmp_path).suite("toy")
+    for budget in ("smoke", "paper"):
+        assert digests(after, outside, budget) == digests(before, outside, budget)
+        assert after.budget(budget) == before.budget(budget)
+        assert make_plan(after, outside, budget, device="cpu").standard
+
+
+def test_an_added_budget_that_names_no_tasks_has_all(outside, tmp_path):
+    text = ADDED.replace('tasks = ["longer"]\nprimary = "bumps"\n', "")
+    text = text.replace('metric = "bumps"', 'metric = "online_return"')
+    found = catalog(outside, tmp_path, text)
+    assert found.problems == ()
+    plan = make_plan(found.suite("toy"), outside, "far", device="cpu")
+    assert {run.task for run in plan.runs} == {"short", "long", "longer"}
+
+
+BAD_ROWS = [
+    ('environment = "corridor"\nconfig = { length = 9 }', 'environment = "coridor"',
+     "tasks.longer.environment: there is no environment 'coridor'", "task"),
+    ("events_per_episode/bumps", "events_per_episode/bmps", "there is no event", "metric"),
+    ('primary = "bumps"', 'primary = "bmups"', "there is no metric 'bmups'", "budget"),
+    ('agent = "walker"', 'agent = "wlaker"', "no agent 'wlaker'", "method"),
+    ('kind = "order"', 'kind = "ordr"', "no claim kind 'ordr'", "claim"),
+    ("[[extend.toy.claims]]", "[[extend.toy.clams]]", "unknown key 'clams'", "claim"),
+    ("longer = { zero = 0.0, one = 5.0 }", "short = { zero = 0.0, one = 5.0 }",
+     "those of 'short' are the suite's", "constants"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "message", "lost"), BAD_ROWS)
+def test_a_bad_row_is_told_and_the_others_stand(outside, tmp_path, old, new, message, lost):
+    assert old in ADDED
+    found = catalog(outside, tmp_path, ADDED.replace(old, new, 1))
+    assert message in found.problems[0].reason
+    suite = found.suite("toy")
+    stands = {
+        "task": "longer" in [task.name for task in suite.tasks],
+        "metric": "bumps" in [metric.name for metric in suite.metrics],
+        "constants": "longer" in suite.normalization["online_return"].constants,
+        "budget": "far" in suite.budgets,
+        "method": "faster" in [method.name for method in suite.methods],
+        "claim": "fast-bumps-less" in [claim.id for claim in suite.claims],
+    }
+    assert not stands[lost]
+    assert "worst" in [metric.name for metric in suite.metrics]
+    if lost in ("method", "claim", "constants"):
+        assert [name for name, there in stands.items() if not there] == [lost]

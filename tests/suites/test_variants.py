@@ -22,8 +22,7 @@ VALUES = (
 @given(st.dictionaries(st.sampled_from(["a", "b_c", "d"]), VALUES, min_size=1))
 def test_a_name_says_its_values(values):
     name = variants.variant_name("dqn", values)
-    assert variants.base_name(name) == "dqn"
-    assert variants.values_of(name) == values
+    assert (variants.base_name(name), variants.values_of(name)) == ("dqn", values)
     assert names(f"x,{name},y") == ("x", name, "y")
 
 
@@ -35,14 +34,10 @@ def test_names_are_short():
 
 def test_several_values_are_a_grid_and_nothing_else_is():
     assert variants.setting("1e-4,3e-4") == variants.Grid((1e-4, 3e-4))
-    assert variants.setting('"cvar(0.25)","cvar(0.1)"') == variants.Grid(
-        ("cvar(0.25)", "cvar(0.1)")
-    )
+    assert variants.setting('"cvar(0.2)","cvar(0.1)"') == variants.Grid(("cvar(0.2)", "cvar(0.1)"))
     assert variants.setting("[64, 64]") == [64, 64]
     assert variants.setting("a, b") == variants.Grid(("a", "b"))
-    assert variants.setting("cvar(0.1),mean-std(1, 2)") == variants.Grid(
-        ("cvar(0.1)", "mean-std(1, 2)")
-    )
+    assert variants.setting("cvar(0.1),mean(1, 2)") == variants.Grid(("cvar(0.1)", "mean(1, 2)"))
     for one in ("mean-std(1, 2)", "a,", ","):
         assert variants.setting(one) == one
     assert variants.setting('"a,b"') == variants.setting("'a,b'") == "a,b"
@@ -61,8 +56,7 @@ def test_variants_take_the_place_of_their_method(host):
     assert list(plan.roles) == [*forward]
     assert {c.method.name: c.config.forward for c in plan.cells} == forward
     again = Selection("toy", seeds=(0,), methods=tuple(plan.roles)).plan(host, "cpu")
-    assert again.runs == plan.runs
-    assert again.name == plan.name
+    assert (again.runs, again.name) == (plan.runs, plan.name)
     assert not again.standard
     assert "m[a=1,b=4]" in variants.expanded(
         "m", {"a": variants.grid(1, 2), "b": variants.grid(3, 4), "c": 5}

@@ -39,8 +39,7 @@ def python(
     """A Python in a new process, in a folder and with more environment variables."""
     done = subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=os.environ | variables,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True, text=True, check=False)  # fmt: skip
     assert done.returncode == code, done.stdout + done.stderr
     return done
 

@@ -23,8 +23,7 @@ def make_record(run: Run, **changes: object) -> RunRecord:
     made = Provenance(platform="p", device="d", versions={}, content={}, git_revision=None)
     record = RunRecord(
         identity=dict(run.identity), status="running", step=0, began=now(), updated=now(),
-        process=this_process(), provenance=made,
-    )  # fmt: skip
+        process=this_process(), provenance=made)  # fmt: skip
     return record.model_copy(update=changes)
 
 

@@ -51,8 +51,7 @@ def checkout(tmp_path):
 def tox(checkout, *arguments):
     done = subprocess.run(
         [sys.executable, "-m", "tox", *arguments],
-        cwd=checkout, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=checkout, capture_output=True, text=True, check=False)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -79,8 +78,7 @@ def test_a_fresh_clone_has_them_where_tox_is_installed_and_uqbench_is_not(tmp_pa
     done = subprocess.run(
         [sys.executable, "-P", "-S", "-m", "tox", "list", "--no-desc", "-qq"],
         cwd=ROOT, capture_output=True, text=True, check=False,
-        env={"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]},
-    )  # fmt: skip
+        env={"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]})  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "leaderboard-five-state-smoke" in done.stdout.split()
 
@@ -95,5 +93,4 @@ def test_two_leaderboards_are_made_at_once_from_one_installation(checkout):
             rows = list(csv.DictReader(file))
         assert rows
         assert all(row["runs_scored"] == row["runs_planned"] for row in rows)
-    again = tox(checkout, "run", "-e", names.split(",")[0])
-    assert "installing " not in again
+    assert "installing " not in tox(checkout, "run", "-e", names.split(",")[0])

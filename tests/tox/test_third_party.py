@@ -64,8 +64,7 @@ def author(tmp_path_factory):
     def tox(*arguments: str) -> str:
         done = subprocess.run(
             [python, "-m", "tox", *arguments], cwd=project, env=variables, capture_output=True,
-            text=True, check=False,
-        )  # fmt: skip
+            text=True, check=False)  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -76,16 +75,9 @@ def author(tmp_path_factory):
 def test_a_package_of_others_has_checks_tests_and_a_leaderboard(author):
     project, tox = author
     listed = tox("list", "--no-desc", "-qq").split()
-    assert {
-        "check",
-        "py311",
-        "py312",
-        "py313",
-        "leaderboard",
-    } <= {*listed}
+    assert {"check", "py311", "py312", "py313", "leaderboard"} <= {*listed}
     version = f"py{sys.version_info.major}{sys.version_info.minor}"
-    told = tox("run", "-e", f"check,{version},leaderboard")
-    assert re.search(r"\d+ passed", told)
+    assert re.search(r"\d+ passed", tox("run", "-e", f"check,{version},leaderboard"))
     with (project / "leaderboards" / "mine" / "smoke" / "leaderboard.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert rows
@@ -109,8 +101,7 @@ def test_its_row_is_submitted_verified_and_added_to_a_board(author, tmp_path):
     def uqbench(*arguments: str | Path, code: int = 0) -> str:
         done = subprocess.run(
             [here / "uqbench", *arguments], cwd=project, env=variables, capture_output=True,
-            text=True, check=False,
-        )  # fmt: skip
+            text=True, check=False)  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout
 

@@ -39,8 +39,7 @@ def world(run: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(run)
     visits = np.repeat(np.floor(10 ** rng.uniform(0, 2, STATES)), ACTIONS)
     noise = 10 ** rng.uniform(-0.5, 0.5, STATES * ACTIONS)
-    truth = rng.standard_normal(len(visits))
-    ignorance = noise / np.sqrt(1 + visits)
+    truth, ignorance = rng.standard_normal(len(visits)), noise / np.sqrt(1 + visits)
     return {
         "step": np.full(len(visits), 100),
         "state": np.repeat(np.arange(STATES), ACTIONS),
@@ -109,10 +108,7 @@ def beyond(agent: str) -> dict[str, tuple[float, float]]:
 
 
 FIELDS = set(Predictions.__dataclass_fields__)
-ABOVE = {
-    "s/√n": {*SKILLS},
-    "s/√n, ten times too sure": {"information", "correlation"},
-}
+ABOVE = {"s/√n": {*SKILLS}, "s/√n, ten times too sure": {"information", "correlation"}}
 """Skills of the agents that know more than a control."""
 
 
@@ -165,9 +161,7 @@ def test_a_method_s_own_widths_are_worth_the_same_at_every_size_once_others_chos
             of["std"] = factor * of["ignorance"]
         said[factor] = [of["queries/sized/proper"] for of in stored_scores(runs)]
         (alone,) = stored_scores(runs[:1])
-        known = {
-            name: torch.from_numpy(runs[0][name]).double() for name in runs[0] if name in FIELDS
-        }
+        known = {of: torch.from_numpy(runs[0][of]).double() for of in runs[0] if of in FIELDS}
         own = score_predictions(Predictions(**known, deviation_se=known["truth_se"]))
         assert alone["queries/sized/proper"] == pytest.approx(own["proper"], rel=1e-5)
     assert said[0.1] == pytest.approx(said[1.0], abs=1e-4)

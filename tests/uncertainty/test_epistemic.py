@@ -74,10 +74,8 @@ def _distance_with_blur(error, std, blur):
 
 def test_scale_is_the_power_of_ten_that_a_standard_deviation_lacks():
     square = float(ERROR.square().mean())
-    for power in (-1, 0, 1, 2):
-        assert epistemic.scale(square, STD / 10**power, NONE, 1e-6) == pytest.approx(
-            power, abs=0.01
-        )
+    for of in (-1, 0, 1, 2):
+        assert epistemic.scale(square, STD / 10**of, NONE, 1e-6) == pytest.approx(of, abs=0.01)
     assert epistemic.scale(0.0, NONE, NONE, 1e-3) == 0  # nothing stated, and nothing wrong
     assert epistemic.scale(1.0, NONE, NONE, 1e-3) == pytest.approx(3)
 
@@ -97,9 +95,7 @@ def test_sparsification_leaves_out_the_most_uncertain_first():
 
 
 def test_auroc_counts_pairs():
-    assert epistemic.auroc(torch.tensor([2.0, 3.0]), torch.tensor([1.0, 2.0])) == pytest.approx(
-        3.5 / 4
-    )
+    assert epistemic.auroc(*torch.tensor([[2.0, 3.0], [1.0, 2.0]])) == pytest.approx(3.5 / 4)
     assert epistemic.auroc(torch.ones(3), torch.ones(5)) == pytest.approx(0.5)
 
 
@@ -138,8 +134,7 @@ def draws(count: int, seed: int = 0) -> Tensor:
 @pytest.mark.parametrize("outcome", [-1.0, 0.0, 2.5])
 def test_the_crps_of_a_normal_forecast_is_its_closed_form(outcome):
     """``y (2 Φ(y) − 1) + 2 φ(y) − 1/√π`` (Gneiting & Raftery, equation 5 of section 4.2)."""
-    atoms = quantiles(4_000)
-    y = torch.tensor(outcome, dtype=torch.float64)
+    atoms, y = quantiles(4_000), torch.tensor(outcome, dtype=torch.float64)
     expected = y * (2 * NORMAL.cdf(y) - 1) + 2 * NORMAL.log_prob(y).exp() - math.pi**-0.5
     given = forecasts.crps(atoms, uniform(atoms), y.view(1, 1))
     assert given.item() == pytest.approx(expected.item(), abs=1e-3)

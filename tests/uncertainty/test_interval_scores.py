@@ -13,13 +13,8 @@ from uqbench.registry import Host
 from uqbench.results import Store
 from uqbench.runner import execute
 from uqbench.suites.metrics import RECORDS
-from uqbench.uncertainty.interval_scores import (
-    central_interval,
-    sample_quantile,
-    score_return_distribution,
-    score_uncertainty,
-    wasserstein,
-)
+from uqbench.uncertainty import interval_scores
+from uqbench.uncertainty.interval_scores import central_interval, sample_quantile, score_uncertainty
 
 NAN = float("nan")
 
@@ -60,8 +55,7 @@ def test_few_networks_of_the_right_posterior_cover_what_they_state(networks, lev
 
 
 def test_an_exact_variance_beside_few_samples_keeps_the_normal_interval():
-    samples = torch.tensor([-1.0, 1.0])[None, None, None]
-    one = torch.ones(1, 1, 1)
+    samples, one = torch.tensor([-1.0, 1.0])[None, None, None], torch.ones(1, 1, 1)
     stated = {"mean": 0 * one, "epistemic_var": one, "epistemic_dof": torch.inf * one}
     known = Uncertainty(value_samples=samples, **stated)
     assert central_interval(known, 0.95)[1].item() == pytest.approx(1.959964, rel=1e-6)
@@ -123,7 +117,7 @@ def test_samples_of_equal_number_are_matched_in_order():
     x, y = torch.randn(2, 5, 40, generator=torch.Generator().manual_seed(0)).double()
     mass = torch.full_like(x, 1 / 40)
     expected = (x.sort().values - y.sort().values).abs().mean(-1)
-    torch.testing.assert_close(wasserstein(x, mass, y, mass), expected)
+    torch.testing.assert_close(interval_scores.wasserstein(x, mass, y, mass), expected)
 
 
 def test_a_distribution_goes_before_samples_of_q_and_nothing_has_no_score():
@@ -132,6 +126,8 @@ def test_a_distribution_goes_before_samples_of_q_and_nothing_has_no_score():
     samples = Uncertainty(value_samples=torch.tensor([-2.0, 4.0]).expand(3, 1, 2, 2))
     both = replace(own, value_samples=samples.value_samples)
     for stated, distance in ((own, 1), (samples, 3), (both, 1)):
-        found = score_return_distribution(stated, atoms, probs)["uncertainty/wasserstein"]
+        found = interval_scores.score_return_distribution(stated, atoms, probs)[
+            "uncertainty/wasserstein"
+        ]
         assert found.tolist() == [distance] * 3
-    assert score_return_distribution(Uncertainty(), atoms, probs) == {}
+    assert interval_scores.score_return_distribution(Uncertainty(), atoms, probs) == {}

@@ -83,8 +83,7 @@ def all_scores(said: Uncertainty, truth: Truth, seed: int) -> dict[str, float]:
         seen, unseen = (Uncertainty(epistemic_var=of) for of in halves)
         (found["novelty_auroc"],) = novelty(seen, unseen) or [math.nan]
         visits = drawn(seed + 8, 4, 1, STATES)
-        known = ~truth.q.isnan()
-        (found["contraction"],) = contraction(said, known, visits) or [math.nan]
+        (found["contraction"],) = contraction(said, ~truth.q.isnan(), visits) or [math.nan]
     return found
 
 
@@ -150,8 +149,7 @@ def normal_crps(mean, std, q) -> float:
 def test_a_statement_that_is_the_same_for_all_points_scores_at_chance(seed, m, s):
     truth, said = truth_of(seed), constant(m, s)
     said = replace(said, oracle_var=(drawn(seed, 3, *SHAPE) + 1) / 4)
-    found = all_scores(said, truth, seed)
-    q = truth.q.flatten().numpy()
+    found, q = all_scores(said, truth, seed), truth.q.flatten().numpy()
     outcomes = truth.returns.flatten(0, 2).numpy()
     atoms, probs, w = [0.0, 1.0, 3.0], [0.25, 0.5, 0.25], [0.75, 0.25]
     ref = np.mean([normal_crps(0.5, 1.5, one) for one in q])

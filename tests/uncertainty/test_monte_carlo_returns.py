@@ -68,10 +68,8 @@ def worth(t):
 
 def test_the_truth_is_what_followed_and_of_the_action_that_was_taken_alone():
     asked = source()
-    obs = asked.obs(STATING, step=5)
-    q = asked.truth(STATING, step=5).q
-    assert obs.shape == (1, 64, 1)
-    assert q.shape == (1, 64, 2)
+    obs, q = asked.obs(STATING, step=5), asked.truth(STATING, step=5).q
+    assert (obs.shape, q.shape) == ((1, 64, 1), (1, 64, 2))
     for (t,), (first, second) in zip(obs[0].tolist(), q[0].tolist(), strict=True):
         taken, other = (first, second) if t % 2 == 0 else (second, first)
         assert taken == pytest.approx(worth(int(t)))
@@ -83,8 +81,7 @@ def test_every_state_of_an_episode_is_as_likely_as_any_other():
     obs = source(states=4_000).obs(STATING, step=1)
     counts = obs.flatten().long().bincount(minlength=LENGTH).double()
     assert (counts - 4_000 / LENGTH).abs().max() < 4.5 * (4_000 / LENGTH) ** 0.5
-    each = obs.view(-1, EACH)
-    assert all(len(set(one)) == EACH for one in each.tolist())
+    assert all(len(set(one)) == EACH for one in obs.view(-1, EACH).tolist())
 
 
 def test_a_return_whose_rest_was_not_seen_is_not_known():
@@ -93,8 +90,7 @@ def test_a_return_whose_rest_was_not_seen_is_not_known():
         asked = source(tail=0.1, ends=ends, max_steps=max_steps)
         obs = asked.obs(STATING, step=1)[..., 0]
         known = ~asked.truth(STATING, step=1).q.isnan().all(-1)
-        end = min(LENGTH, max_steps)
-        assert torch.equal(known, GAMMA ** (end - obs.double()) < 0.1)
+        assert torch.equal(known, GAMMA ** (min(LENGTH, max_steps) - obs.double()) < 0.1)
         assert known.any()
         assert not known.all()
 

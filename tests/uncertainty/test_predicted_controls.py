@@ -47,14 +47,12 @@ def columns(run: int) -> dict[str, np.ndarray]:
     training = drawn(CENTERS[rng.choice(3, TRAINING, p=PRIOR)])
     target = rng.choice(3, POINTS, p=PRIOR)
     outside = drawn(np.full((POINTS, 2), 4.0))
-    inputs = np.concatenate([drawn(CENTERS[target]), outside, outside])
-    law = [
-        p * multivariate_normal(c).pdf(inputs[:, :2]) for p, c in zip(PRIOR, CENTERS, strict=True)
-    ]
+    x = np.concatenate([drawn(CENTERS[target]), outside, outside])
+    law = [p * multivariate_normal(c).pdf(x[:, :2]) for p, c in zip(PRIOR, CENTERS, strict=True)]
     density = np.sum(law, 0)
     probs = np.transpose(law / density)
     entropy = -(probs * np.log(probs + 1e-30)).sum(1)
-    distance = nearest(torch.from_numpy(inputs), torch.from_numpy(training))
+    distance = nearest(torch.from_numpy(x), torch.from_numpy(training))
     return {
         "set": np.repeat(np.array(["test", "outside", "near"], object), POINTS),
         "unit": np.full(3 * POINTS, "nats", object),
@@ -80,8 +78,7 @@ def constant(of: dict[str, np.ndarray], probs: np.ndarray) -> dict[str, np.ndarr
 
 def leak(of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Targets with a probability of .98; where there are none, the posterior's."""
-    told = of["probs"].copy()
-    rows = ~np.isnan(of["target"])
+    told, rows = of["probs"].copy(), ~np.isnan(of["target"])
     told[rows] = 0.01 + 0.97 * np.eye(3)[of["target"][rows].astype(int)]
     return of | {"probs": told, "score": 0 * of["score"]}
 

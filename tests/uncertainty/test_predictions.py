@@ -35,8 +35,7 @@ def predictions() -> dict[str, Predictions]:
     aleatoric, epistemic = drawn(2, 5), drawn(2, 5)
     parts, zero = (aleatoric + epistemic, aleatoric, epistemic), (torch.zeros(2, 3),) * 3
     test = PredictiveUncertainty(*parts, members.mean(0), "nats", members=members)
-    probs = drawn(2, 3, 3).softmax(-1)
-    other = PredictiveUncertainty(*zero, probs, "nats", score=drawn(2, 3))
+    other = PredictiveUncertainty(*zero, drawn(2, 3, 3).softmax(-1), "nats", score=drawn(2, 3))
     targets = torch.tensor([[0, 1, 2, 0, 1], [2, 2, 2, 1, 0]])
     return {
         "test": Predictions(test, targets, drawn(2, 5, 3).log_softmax(-1)),

@@ -103,8 +103,7 @@ def test_nothing_stated_nothing_scored_and_unavailable_actions_do_not_count():
 
 def test_novelty_asks_whether_unseen_states_are_more_uncertain():
     seen, unseen = (Uncertainty(epistemic_var=torch.full((2, 5, 3), value)) for value in (1.0, 2.0))
-    assert novelty(seen, unseen) == [1, 1]
-    assert novelty(seen, seen) == [0.5, 0.5]
+    assert (novelty(seen, unseen), novelty(seen, seen)) == ([1, 1], [0.5, 0.5])
     assert novelty(unseen, seen) == [0, 0]
     assert novelty(Uncertainty(), unseen) is None
 
@@ -117,8 +116,7 @@ def test_contraction_asks_whether_uncertainty_falls_with_visits():
     assert contraction(Uncertainty(epistemic_var=honest), known, visits) == pytest.approx([1, 1])
     wrong = Uncertainty(epistemic_var=1 / honest)
     assert contraction(wrong, known, visits) == pytest.approx([-1, -1])
-    constant = Uncertainty(epistemic_var=torch.ones(2, 5, 2))
-    assert contraction(constant, known, visits) == [0, 0]
+    assert contraction(Uncertainty(epistemic_var=torch.ones(2, 5, 2)), known, visits) == [0, 0]
     alike = contraction(Uncertainty(epistemic_var=honest), known, torch.ones(2, 5))
     assert all(math.isnan(one) for one in alike or [0.0])
     assert contraction(Uncertainty(mean=honest), known, visits) is None
@@ -141,8 +139,7 @@ def test_a_lane_of_which_nothing_is_known_has_no_scores():
     both = Truth.of_one_return(torch.cat([torch.full_like(Q, torch.nan), REALIZED.q]))
     twice = {name: torch.cat([x, x]) for name, x in vars(KNOWN).items() if x is not None}
     first, second = score_queries(Uncertainty(**twice), both)
-    assert first.scores == {}
-    assert second.scores == scores(KNOWN, REALIZED)
+    assert (first.scores, second.scores) == ({}, scores(KNOWN, REALIZED))
 
 
 def test_the_example_of_the_docs_has_these_numbers():
@@ -164,8 +161,7 @@ def test_the_example_of_the_docs_has_these_numbers():
     stated = Uncertainty(
         mean=of_both(3.0, 1.8), epistemic_var=of_both(0.5, 0.3).square(),
         aleatoric_var=of_both(6.0, 0.0), return_atoms=of_both([4.0, -3.0], [1.8, 1.8]),
-        return_probs=of_both([6 / 7, 1 / 7], [0.5, 0.5]),
-    )  # fmt: skip
+        return_probs=of_both([6 / 7, 1 / 7], [0.5, 0.5]))  # fmt: skip
     (found,) = score_queries(stated, truth, [Climatology(1.0, 2.0, 3.0)])
     assert len(here) == 13
     for name, value in here.items():

@@ -41,14 +41,12 @@ class Countdown(LaneEnv):
         pairs = zip(self.key.tolist(), self.drawn.tolist(), strict=True)
         noise = torch.tensor([
             self.numbers.setdefault(key, Uniform([key], "countdown", ())).at(t).item()
-            for key, t in pairs
-        ])  # fmt: skip
+            for key, t in pairs])  # fmt: skip
         self.drawn += 1
         self.left = self.left - 1
         ended = (self.left == 0) | (action == 2)
         self.left = self.left.masked_fill(ended, 20)
-        never = torch.zeros_like(ended)
-        return Outcome(action + noise, ended, never, self._seen(), self._seen())
+        return Outcome(action + noise, ended, torch.zeros_like(ended), self._seen(), self._seen())
 
     def copy_lanes(self, into, other, lanes, *, random_numbers):
         assert isinstance(other, Countdown)
@@ -124,24 +122,19 @@ def test_a_rollout_ends_when_rewards_count_less_than_the_tail(tail, counted):
 
 
 def test_the_states_themselves_stay_where_they_are():
-    env = standing()
-    agent = Constant([1])
+    env, agent = standing(), Constant([1])
     seeds = [list(range(len(STARTS) * 3 * 2))]
     rollout_returns(agent, env, torch.arange(len(STARTS))[None], Countdown, seeds, GAMMA, 1e-9)
-    assert env.left.tolist() == list(STARTS)
-    assert env.drawn.tolist() == [0, 0, 0]
+    assert (env.left.tolist(), env.drawn.tolist()) == (list(STARTS), [0, 0, 0])
 
 
 def test_every_lane_has_states_of_its_own_where_it_is_told_so():
     """Two lanes in the same states in another order: the same returns in another order."""
-    seeds = [list(range(3 * 2))] * 2
-    place = torch.tensor([[0], [2]])
-    agent = Constant([1, 1])
-    found = rollout_returns(agent, standing(), place, Countdown, seeds, GAMMA, 1e-9)
+    seeds, place = [list(range(3 * 2))] * 2, torch.tensor([[0], [2]])
+    found = rollout_returns(Constant([1, 1]), standing(), place, Countdown, seeds, GAMMA, 1e-9)
     for lane, state in enumerate((0, 2)):
         one = Constant([1]), standing(), torch.tensor([[state]])
-        alone = rollout_returns(*one, Countdown, seeds[:1], GAMMA, 1e-9)
-        assert torch.equal(found[lane], alone[0])
+        assert torch.equal(found[lane], rollout_returns(*one, Countdown, seeds[:1], GAMMA, 1e-9)[0])
     assert found[0, 0, 0].max() < found[1, 0, 0].min()  # one step to go, or nine
 
 
@@ -170,8 +163,7 @@ def test_as_many_rollouts_are_made_as_resolve_the_differences_between_actions():
     Action 2 ends the episode at once: with twelve steps to go it forgoes .9 + … + .9¹¹ halves.
     """
     seeds, most = range(20), 16
-    together = truths(seeds, most, left=12)
-    needed = []
+    together, needed = truths(seeds, most, left=12), []
     for seed, lane in zip(seeds, together, strict=True):
         own = lane[..., ~lane.isnan().any(0).any(0)]
         assert torch.equal(own, truths([seed], most, left=12)[0])

@@ -25,8 +25,7 @@ def test_observations_are_the_last_four_gray_images_as_bytes():
 
 
 def test_a_step_is_four_frames_and_an_episode_starts_with_no_ops():
-    env = make(AtariConfig(game="pong"))
-    starts = set()
+    env, starts = make(AtariConfig(game="pong")), set()
     for seed in range(8):
         env.reset(seed=seed)
         starts.add(env.unwrapped.ale.getEpisodeFrameNumber())
@@ -39,8 +38,7 @@ def test_a_step_is_four_frames_and_an_episode_starts_with_no_ops():
 
 
 def walk(env: gymnasium.Env, steps: int, seed: int) -> list[tuple[bytes, float, bool]]:
-    actions = np.random.default_rng(seed)
-    trace = []
+    actions, trace = np.random.default_rng(seed), []
     for _ in range(steps):
         obs, reward, terminated, _, _ = env.step(int(actions.integers(env.action_space.n)))
         trace.append((obs.tobytes(), float(reward), terminated))

@@ -13,7 +13,6 @@ def test_the_best_period_of_the_average_over_seeds_counts():
 
 
 def test_the_rows_of_table_1_and_of_the_figures():
-    scores = {"a": 0.5, "b": 1.5, "c": 10.0}
-    assert summary(scores) == (400.0, 150.0, 2)
+    assert summary({"a": 0.5, "b": 1.5, "c": 10.0}) == (400.0, 150.0, 2)
     rows = periods({"breakout": {1: 1.7, 2: 59.3}, "freeway": {1: 29.6 / 2, 2: 29.6, 3: 0.0}})
     assert rows == [(4, 0, pytest.approx(0.25)), (8, 1, pytest.approx(1.5))]

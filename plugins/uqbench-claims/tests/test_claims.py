@@ -105,8 +105,7 @@ def scores_of(plan, value):
         score = None if raw is None else raw / 10
         found.append(
             Score(run.task, run.method, run.seed, "finished", "cpu", score, values,
-                  str(run.folder), run.digest, "uqbench:aaaa")
-        )  # fmt: skip
+                  str(run.folder), run.digest, "uqbench:aaaa"))  # fmt: skip
     return sorted(found, key=lambda s: (s.task, s.method, s.seed))
 
 
@@ -326,8 +325,7 @@ def test_a_value_that_is_missing_or_no_number_is_never_left_out(host, value):
 
 def test_runs_that_are_all_equal_decide_no_order_and_no_number_unless_it_is_exact(host):
     ties = judged(host, ORDER, lambda m, t, s: 1.0)
-    assert ties.verdict is Verdict.OPEN
-    assert ties.findings[0].comparison.measured.estimate == 0.5
+    assert (ties.verdict, ties.findings[0].comparison.measured.estimate) == (Verdict.OPEN, 0.5)
     band = BAND + "value = 1.0\ntolerance = 0.1"
     judgement = judged(host, band, lambda m, t, s: 1.0)
     assert judgement.verdict is Verdict.OPEN
@@ -409,8 +407,7 @@ def test_a_claim_whose_kind_raises_is_open_and_the_others_are_judged(part, error
     assert other.verdict is Verdict.HOLDS
     if error is None:
         assert own.verdict is Verdict.HOLDS
-        below = judged(host, claim, lambda *run: -spread(*run))
-        assert below.verdict is Verdict.DOES_NOT_HOLD
+        assert judged(host, claim, lambda *run: -spread(*run)).verdict is Verdict.DOES_NOT_HOLD
         return
     assert own.verdict is Verdict.OPEN
     assert own.reason.startswith(f"its kind raised {reason}")
@@ -532,8 +529,7 @@ def test_claims_csv_has_a_row_a_comparison_and_the_manifest_covers_it(host):
     assert {row["comparison_is"] for row in rows} == {"true"}
     assert rows[0]["estimate"] == "1"
     assert float(rows[0]["low"]) > 0.5
-    assert rows[0]["must_be_above"] == "0.5"
-    assert rows[0]["confidence"] == "0.975"
+    assert (rows[0]["must_be_above"], rows[0]["confidence"]) == ("0.5", "0.975")
     assert (rows[0]["runs"], rows[0]["runs_planned"]) == ("20", "30")
     digest = sha256(files["claims.csv"].encode()).hexdigest()
     assert json.loads(files["manifest.json"])["sha256"]["claims.csv"] == digest
@@ -766,16 +762,14 @@ def test_a_pair_of_methods_is_told_in_a_sentence_in_python_and_by_a_command(stor
     import uqbench as package
 
     board = package.load(stored.parents[1])["toy", "paper"]
-    said = board.sentence("fast", "slow")
-    pair = board.pairs().iloc[0]
+    said, pair = board.sentence("fast", "slow"), board.pairs().iloc[0]
     assert (pair["first"], pair["second"]) == ("fast", "slow")
     better = "better" if pair["difference"] > 0 else "worse"
     assert said.startswith(f"fast is not significantly {better} than slow on toy · paper: ")
     assert f"{pair['difference']:+.3g} [" in said
     assert f"p = {pair['p_adjusted']:.2g}" in said
     assert " more seeds would decide (" in said
-    told = uqbench("compare", stored, "--pair", "fast,slow")
-    assert told == f"{said}\n"
+    assert uqbench("compare", stored, "--pair", "fast,slow") == f"{said}\n"
     none = r"toy · paper .* has no method"
     with pytest.raises(UqbenchError, match=f"{none} 'slo'. Did you mean 'slow'"):
         board.sentence("fast", "slo")

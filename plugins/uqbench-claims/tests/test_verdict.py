@@ -56,16 +56,12 @@ def test_the_levels_are_holms():
 
 
 COUNTED = [
-    ("abc", None, (True, True, True), True),
-    ("abc", None, (True, None, True), None),
-    ("abc", None, (True, None, False), False),
-    ("abc", 2, (True, False, True), True),
-    ("abc", 2, (True, False, None), None),
-    ("abc", 2, (False, False, True), False),
-    ("aab", 1, (True, False, False), False),
-    ("aab", 1, (True, True, None), True),
+    ("abc", None, (True, True, True), True), ("abc", None, (True, None, True), None),
+    ("abc", None, (True, None, False), False), ("abc", 2, (True, False, True), True),
+    ("abc", 2, (True, False, None), None), ("abc", 2, (False, False, True), False),
+    ("aab", 1, (True, False, False), False), ("aab", 1, (True, True, None), True),
     ("aab", 1, (True, None, False), None),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("groups", "at_least", "true", "decided"), COUNTED)
@@ -234,8 +230,7 @@ def test_with_the_seeds_that_are_needed_four_of_five_repetitions_are_decided():
     values = 1.0 + np.random.default_rng(17).normal(size=(8, 1))
     kind = Band(metric="m", method="a", low=0.0)
     evidence = kind.compare(observe({"a": values}))
-    findings = find(evidence, intervals=True)
-    needed = seeds_needed(evidence, findings, 8)
+    needed = seeds_needed(evidence, find(evidence, intervals=True), 8)
     generator = np.random.default_rng(18)
     mean, deviation = values.mean(), values.std(ddof=1)
     draw = lambda: {"a": generator.normal(mean, deviation, size=(needed.seeds, 1))}  # noqa: E731
@@ -276,13 +271,9 @@ def test_near_the_boundary_few_seeds_may_decide_and_no_number_may():
 
 
 UNDECIDABLE = [
-    (AB, 3, 1, False),
-    (replace(AB, per_task=True), 3, 57, False),
-    (AB, 5, 1, True),
-    (AB, 5, 9, True),
-    (HALF, 5, 1, False),
-    (Band(metric="m", method="a", low=0.0), 2, 1, False),
-]
+    (AB, 3, 1, False), (replace(AB, per_task=True), 3, 57, False), (AB, 5, 1, True),
+    (AB, 5, 9, True), (HALF, 5, 1, False), (Band(metric="m", method="a", low=0.0), 2, 1, False),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "seeds", "tasks", "paired"), UNDECIDABLE)
@@ -330,8 +321,7 @@ FAST, SLOW = shared(100, 200, 400, 300, 500), shared(50, 110, 200, 165, 260)
 
 
 def test_its_interval_is_at_least_students_over_the_tasks_ratios():
-    ratios = SLOW[0] / FAST[0]
-    measured = OverTasks.of_runs(SLOW, FAST)
+    ratios, measured = SLOW[0] / FAST[0], OverTasks.of_runs(SLOW, FAST)
     low, high = measured.interval(0.05)
     expected = stats.t.interval(0.95, 4, ratios.mean(), stats.sem(ratios))
     assert measured.estimate == pytest.approx(ratios.mean())
@@ -362,8 +352,7 @@ def test_runs_that_share_a_clock_decide_by_their_tasks_alone(band, by_task, expe
 
 def test_intervals_over_five_tasks_cover_what_they_say():
     # 2,000 repetitions: the standard error of a coverage of 0.95 is 0.5 %; four of them below
-    generator = np.random.default_rng(0)
-    hits = 0
+    generator, hits = np.random.default_rng(0), 0
     for _ in range(2_000):
         factors = np.exp(generator.normal(0, 0.1, size=5))
         low, high = OverTasks.of_runs(FAST * factors * 0.5, FAST).interval(0.05)
@@ -386,15 +375,13 @@ def test_of_a_suites_claims_those_about_costs_count_tasks(metric):
     suite = suite.model_copy(update={"metrics": metrics})  # as of any numbers
     plan = make_plan(
         suite.model_copy(update={"claims": (claim,)}), host, "paper", device="cpu",
-        methods=["dqn", "ube-dqn"],
-    )  # fmt: skip
+        methods=["dqn", "ube-dqn"])  # fmt: skip
     values = {(m, t): v for m, row in (("dqn", FAST[0]), ("ube-dqn", SLOW[0]))
               for t, v in zip((task.name for task in suite.tasks), row, strict=True)}  # fmt: skip
     scores = [
         Score(run.task, run.method, run.seed, "finished", "cpu", 0.0,
               {metric: float(values[run.method, run.task])}, str(run.folder), "0" * 64, "")
-        for run in plan.runs
-    ]  # fmt: skip
+        for run in plan.runs]  # fmt: skip
     (judgement,) = judge(plan, scores)
     decided = judgement.verdict is Verdict.DOES_NOT_HOLD  # the claim gives a published number
     assert decided == (metric == "steps_per_s")

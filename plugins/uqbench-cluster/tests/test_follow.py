@@ -188,8 +188,7 @@ def test_a_run_that_is_locked_is_not_failed_whatever_the_scheduler_says(host, se
         for lock in locks if len(looks) == 5 else ():
             lock.release()
 
-    followed = follow(cluster(JobState.ENDED, note="gone"), [sent], tmp_path, sleep)
-    [failed] = followed
+    [failed] = follow(cluster(JobState.ENDED, note="gone"), [sent], tmp_path, sleep)
     assert isinstance(failed, events.Failed)
     assert len(looks) >= 5
 
@@ -197,14 +196,12 @@ def test_a_run_that_is_locked_is_not_failed_whatever_the_scheduler_says(host, se
 def test_a_second_attempt_adds_to_what_the_first_one_told(sent, tmp_path):
     order, (batch,) = sent
     first, other = (batch.of([run]) for run in batch.runs)
-    writer = EventLogWriter(tmp_path, order)
-    writer.add(events.Failed(first, "an error"))
+    EventLogWriter(tmp_path, order).add(events.Failed(first, "an error"))
     again = EventLogWriter(tmp_path, order)
     assert again.resumed
     again.add(events.Taken(first))
     again.add(events.Failed(other, "another"))
-    followed = list(follow(cluster(), [sent], tmp_path))
-    assert kinds(followed) == ["Failed", "Taken", "Failed"]
+    assert kinds(list(follow(cluster(), [sent], tmp_path))) == ["Failed", "Taken", "Failed"]
 
 
 def test_a_node_that_refuses_is_told_and_who_removes_an_order_is_told_no_more(sent, tmp_path):
@@ -247,7 +244,6 @@ def test_what_names_other_runs_is_no_event_and_another_orders_file_no_log(sent, 
         path.write_text(wrong)
         assert read_log(tmp_path, order.name, EventLog) is None
     path.write_text(text.replace("short", "long"))
-    log = read_log(tmp_path, order.name, EventLog)
-    assert log is not None
+    assert read_log(tmp_path, order.name, EventLog) is not None
     [event] = follow(cluster(JobState.ENDED, note="gone"), [sent], tmp_path)
     assert isinstance(event, events.Failed)

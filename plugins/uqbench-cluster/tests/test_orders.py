@@ -16,8 +16,7 @@ from uqbench.suites import Plan
 
 
 def planned(host: Host) -> tuple[Plan, list[BatchGroup]]:
-    settings = {"slow": {"forward": 0.55}}
-    plan = plan_of(host, steps=300, seeds=[0, 4, 7], settings=settings)
+    plan = plan_of(host, steps=300, seeds=[0, 4, 7], settings={"slow": {"forward": 0.55}})
     return plan, make_batch_groups(plan, set(plan.runs), "cpu", 2)
 
 

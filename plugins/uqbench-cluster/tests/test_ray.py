@@ -30,8 +30,7 @@ def start(out: Path, *arguments: str, log: Path | None = None) -> "subprocess.Po
     command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
     return subprocess.Popen(
         [*command, *arguments], env=variables_of_ray(log), text=True, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+        stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
 
 
 def end(process: "subprocess.Popen[str]", code: int = 0) -> str:
@@ -158,9 +157,7 @@ def test_a_batch_whose_node_is_killed_resumes_on_another_and_so_does_the_driver(
     wait_for(lambda: not tasks())  # nothing is left in the cluster
 
 
-def test_a_cluster_does_the_same_as_local_and_ctrl_c_leaves_it_working(
-    cluster, unbroken, tmp_path, pace
-):
+def test_a_cluster_does_what_local_does_and_ctrl_c_leaves_it_up(cluster, unbroken, tmp_path, pace):
     out = tmp_path / "results"
     all_ = (*SLOW, "--seeds", "3", *on(cluster))
     pace.write_text("1")  # 600 s of steps: they do not end before the driver is interrupted
@@ -179,12 +176,10 @@ def test_a_node_with_another_version_of_a_plugin_refuses_its_runs(cluster, tmp_p
     shutil.copytree(TOY, other)
     (other / "toy_uqbench" / "newer.py").write_text("")
     out = tmp_path / "results"
-    command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
-    command += [*FAST, *on(cluster)]
+    argv = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
+    argv += [*FAST, *on(cluster)]
     env = variables_of_ray() | {"PYTHONPATH": str(other)}
-    done = subprocess.run(
-        command, env=env, capture_output=True, text=True, check=False, timeout=LIMIT
-    )
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False, timeout=LIMIT)
     assert done.returncode == 1
     assert "refused: this machine has another content of toy_uqbench" in done.stderr
     assert all(record["status"] == "failed" for record in records(out).values())

@@ -16,18 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import clusters
 import pytest
-from clusters import (
-    MINE,
-    STEPS,
-    TOY,
-    WAIT_SECONDS,
-    records,
-    results,
-    steps_taken,
-    variables,
-    wait_for,
-)
+from clusters import MINE, STEPS, TOY, WAIT_SECONDS, records, results, steps_taken, wait_for
 
 from uqbench.results import RunState, Store
 
@@ -44,7 +35,7 @@ SLOW = ("--methods", "slow", "--tasks", "long", "--set", "slow.step_seconds=0.09
 
 def variables_of_slurm(log: Path | None = None, pace: Path | None = None) -> dict[str, str]:
     path = f"{os.environ['PATH']}:/usr/sbin"
-    return variables("slurm", PATH=path, TOY_STEPS=log, TOY_PACE=pace)
+    return clusters.variables("slurm", PATH=path, TOY_STEPS=log, TOY_PACE=pace)
 
 
 def uqbench(*arguments: str) -> str:
@@ -63,8 +54,7 @@ class Command:
         stdout, stderr = self._words
         self.process = subprocess.Popen(
             [*command, *arguments], env=variables_of_slurm(log, pace), text=True, stdout=stdout,
-            stderr=stderr,
-        )  # fmt: skip
+            stderr=stderr)  # fmt: skip
 
     def said(self) -> str:
         """What it has said so far."""
@@ -72,8 +62,7 @@ class Command:
 
     def end(self, code: int = 0) -> tuple[str, str]:
         """What it has said when it has ended."""
-        found = self.process.wait(timeout=WAIT_SECONDS)
-        said = []
+        found, said = self.process.wait(timeout=WAIT_SECONDS), []
         for words in self._words:
             words.seek(0)
             said.append(words.read())
@@ -180,9 +169,7 @@ def on(tmp_path: Path, *more: str) -> tuple[str, ...]:
     return ("--executor", "slurm", "--slurm", config)
 
 
-def test_a_job_whose_node_is_lost_is_requeued_and_resumes_and_nothing_is_failed(
-    cluster, unbroken, tmp_path
-):
+def test_a_job_whose_node_is_lost_is_requeued_and_resumes_unfailed(cluster, unbroken, tmp_path):
     out, log = tmp_path / "results", tmp_path / "steps"
     one = (*SLOW, "--seeds", "1", "--checkpoint-seconds", "1", *on(tmp_path, "time=30"))
     driver = Command(out, *one, "--wait", log=log)
@@ -227,9 +214,7 @@ def test_a_job_that_meets_its_time_limit_takes_every_step_once(cluster, unbroken
     assert results(out).items() <= unbroken.items()
 
 
-def test_jobs_outlive_their_driver_and_what_is_canceled_resumes_and_is_not_failed(
-    cluster, unbroken, tmp_path
-):
+def test_jobs_outlive_their_driver_and_canceled_ones_resume_unfailed(cluster, unbroken, tmp_path):
     out, log, pace = tmp_path / "results", tmp_path / "steps", tmp_path / "pace"
     pace.write_text("1")  # 600 s of steps: they do not end before they are canceled
     both = (*SLOW, "--seeds", "2", "--workers", "1", *on(tmp_path, "time=30"))
@@ -289,9 +274,7 @@ def test_a_thousand_jobs_are_looked_at_by_one_call_a_minute(cluster, tmp_path, m
     wait_for(lambda: not cluster.call("squeue", "--me", "-h").strip())
 
 
-def test_a_signal_before_a_worker_can_hear_it_costs_nothing(
-    cluster, unbroken, tmp_path, monkeypatch
-):
+def test_a_signal_no_worker_hears_yet_costs_nothing(cluster, unbroken, tmp_path, monkeypatch):
     """As while a busy node still loads Python."""
     out, slow = tmp_path / "results", tmp_path / "slow"
     slow.mkdir()
@@ -301,8 +284,7 @@ def test_a_signal_before_a_worker_can_hear_it_costs_nothing(
         f"    pathlib.Path({str(tmp_path / 'begun')!r}).touch()\n"
         "    time.sleep(60)\n"
     )
-    setup = f"setup=export PYTHONPATH={slow}:$PYTHONPATH"
-    one = (*SLOW, "--seeds", "1", *on(tmp_path, setup))
+    one = (*SLOW, "--seeds", "1", *on(tmp_path, f"setup=export PYTHONPATH={slow}:$PYTHONPATH"))
     driver = Command(out, *one, "--wait")
     wait_for((tmp_path / "begun").exists)
     job = cluster.call("squeue", "--me", "-h", "-o", "%A", "--states=running").strip()
@@ -376,8 +358,7 @@ def test_drivers_killed_at_any_moment_end_with_local_results(cluster, suite, tmp
         command = [sys.executable, "-m", "uqbench", "run", "--suite", suite, *common, *more]
         return subprocess.Popen(
             [*command, "--out", tmp_path / out], env=env, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
 
     def digests(out: str) -> dict[str, str]:
         found = dict(Store(tmp_path / out).walk())

@@ -24,8 +24,7 @@ def drawn() -> dict[tuple[str, str, int], np.ndarray]:
     generator, curves = np.random.default_rng(7), {}
     for method, task, seed in product(METHODS, TASKS, SEEDS):
         rise = np.linspace(0, 8.0 if method == "dqn" else 3.0, len(STEPS))
-        noise = generator.normal(0, 0.4, len(STEPS))
-        curves[method, task, seed] = np.round(rise + noise, 3)
+        curves[method, task, seed] = np.round(rise + generator.normal(0, 0.4, len(STEPS)), 3)
     return curves
 
 
@@ -119,17 +118,13 @@ CURVE = {**RUN, "step": "global_step"}
 WANDB = {**RUN, "method": "exp_name", "score": "charts/episodic_return"}
 MLFLOW = {of: f"{'metrics' if of == 'score' else 'params'}.{name}" for of, name in RUN.items()}
 FORMS = {
-    "csv of runs": Form(runs, ".csv", RUN),
-    "csv of curves": Form(long, ".csv", CURVE),
+    "csv of runs": Form(runs, ".csv", RUN), "csv of curves": Form(long, ".csv", CURVE),
     "csv with semicolons": Form(long, ".csv", CURVE, to_semicolons),
-    "json records": Form(runs, ".json", RUN),
-    "jsonl": Form(long, ".jsonl", CURVE),
-    "parquet": Form(long, ".parquet", CURVE),
-    "feather": Form(runs, ".feather", RUN),
-    "W&B table": Form(wandb_table, ".csv", WANDB),
-    "MLflow": Form(mlflow, ".csv", MLFLOW),
+    "json records": Form(runs, ".json", RUN), "jsonl": Form(long, ".jsonl", CURVE),
+    "parquet": Form(long, ".parquet", CURVE), "feather": Form(runs, ".feather", RUN),
+    "W&B table": Form(wandb_table, ".csv", WANDB), "MLflow": Form(mlflow, ".csv", MLFLOW),
     "W&B chart": Form(wandb_chart, ".csv"),
-}
+}  # fmt: skip
 
 
 def monitor_rows(method: str, task: str, seed: int) -> list[str]:
@@ -228,8 +223,7 @@ def changed_rows(name: str, form: Form, table: pd.DataFrame) -> Iterator[pd.Data
 def _without(form: Form, table: pd.DataFrame, gone: slice) -> pd.DataFrame:
     """One run without some of its steps; the whole run, where a row is one."""
     if not form.roles:
-        column = next(c for c in table if "dqn__1" in c)
-        changed = table.copy()
+        column, changed = next(c for c in table if "dqn__1" in c), table.copy()
         changed.loc[table["global_step"].astype(int).isin(STEPS[gone]), column] = ""
         return changed
     method, task, seed = (form.roles[of] for of in ("method", "task", "seed"))

@@ -142,8 +142,7 @@ FILES = [
 def test_files_of_every_kind_are_read(name, text, method, mean, tmp_path):
     path = tmp_path / name
     path.write_text(text)
-    found = uqbench.compare(path)
-    assert value(found, method, "mean") == mean
+    assert value(uqbench.compare(path), method, "mean") == mean
     if text == CURVE:
         assert value(uqbench.compare(path, window=1.0), method, "mean") == 50.5
 
@@ -162,8 +161,7 @@ def test_folders_of_stable_baselines_and_of_rl_zoo_are_read(tmp_path):
     dqn, ppo = (tmp_path / "logs" / algo for algo in ("dqn", "ppo"))
     for algo, last in ((dqn, 9.0), (ppo, 4.0)):
         for k in (1, 2, 3):
-            returns = [0.0] * 18 + [last, last + k]
-            monitor(algo / f"CartPole-v1_{k}" / "0.monitor.csv", returns)
+            monitor(algo / f"CartPole-v1_{k}" / "0.monitor.csv", [0.0] * 18 + [last, last + k])
     found = uqbench.compare([dqn, ppo])
     assert value(found, "dqn", "mean") == 9.0 + 1.0  # mean of the last two of 20 episodes, k = 2
     assert value(found, "ppo", "mean") == 5.0
@@ -216,13 +214,11 @@ def test_an_imported_board_is_a_board_that_says_so(scores, tmp_path):
     found = uqbench.compare(scores, name="mine")
     folder = found.write(tmp_path)
     assert folder == tmp_path / "mine" / "imported"
-    stored = StoredBoard.read(folder)
-    assert stored.manifest.imported == {}
+    assert StoredBoard.read(folder).manifest.imported == {}
     page = (folder / "README.md").read_text()
     assert "not run by uqbench" in page
     assert "`a` (imported)" in page
-    board = uqbench.load(tmp_path).board()
-    assert set(board["rank"].dropna()) == {1, 2, 3}
+    assert set(uqbench.load(tmp_path).board()["rank"].dropna()) == {1, 2, 3}
     again = uqbench.compare(folder / "scores.csv.gz", name="mine").write(tmp_path / "again")
     for name in ("scores.csv.gz", "leaderboard.csv", "pairs.csv", "ranks.csv"):
         assert (folder / name).read_bytes() == (again / name).read_bytes()
@@ -272,8 +268,7 @@ def test_paired_scores_are_compared_seed_by_seed():
     up = {"a": generator.normal(1, 0.1, 8), "b": np.zeros(8)}
     rows = [
         (name, f"t{task}", seed, world[seed, task] + own[seed])
-        for name, own in up.items() for seed, task in np.ndindex(8, 3)
-    ]  # fmt: skip
+        for name, own in up.items() for seed, task in np.ndindex(8, 3)]  # fmt: skip
     frame = table("method task seed score", rows)
     for paired in (False, True):
         ranks = uqbench.compare(frame, by="mean", paired=paired).ranks
@@ -284,14 +279,10 @@ def test_paired_scores_are_compared_seed_by_seed():
 
 
 DAMAGED = [
-    ("a.json", "[1, 2]", "damaged"),
-    ("a.json", "{}", "no scores that can be read"),
-    ("a.json", "[" * 100_000, "damaged"),
-    ("a.json", '{"a": {"t": [1, "x"]}}', "'x' is no number"),
-    ("a.csv", "", "damaged"),
-    ("a.csv", "method,task,seed,score\n,t,1,2\n", "one has none"),
-    ("a.csv", 'method,task,seed,score\n"a,t,1,2\n', "damaged"),
-]
+    ("a.json", "[1, 2]", "damaged"), ("a.json", "{}", "no scores that can be read"),
+    ("a.json", "[" * 100_000, "damaged"), ("a.json", '{"a": {"t": [1, "x"]}}', "'x' is no number"),
+    ("a.csv", "", "damaged"), ("a.csv", "method,task,seed,score\n,t,1,2\n", "one has none"),
+    ("a.csv", 'method,task,seed,score\n"a,t,1,2\n', "damaged")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "text", "said"), DAMAGED)
@@ -320,11 +311,9 @@ def test_what_makes_no_sense_is_refused(scores, given, said, tmp_path):
 
 def test_one_network_that_is_scored_on_many_tasks_is_one_observation():
     """Five equal methods, five seeds with twenty tasks each, which correlate by .8."""
-    generator, apart = np.random.default_rng(4), {"run": 0, "seed": 0}
+    rng, apart = np.random.default_rng(4), {"run": 0, "seed": 0}
     for _ in range(12):
-        drawn = (
-            generator.normal(size=(5, 1)) * 2 + generator.normal(size=(5, 20)) for _ in "abcde"
-        )
+        drawn = (rng.normal(size=(5, 1)) * 2 + rng.normal(size=(5, 20)) for _ in "abcde")
         own = {f"m{i}": of for i, of in enumerate(drawn)}
         for units in apart:
             found = uqbench.compare(own, by="mean", units=units)
@@ -341,8 +330,7 @@ def test_one_network_that_is_scored_on_many_tasks_is_one_observation():
 def test_a_seed_that_lacks_a_task_has_no_mean_over_tasks():
     rows = [(m, t, s, 0.1 * s) for m in "ab" for t in "xy" for s in range(4)]
     frame = table("method task seed score", rows)
-    found = uqbench.compare(frame.iloc[:-1], by="mean", units="seed")
-    assert list(found.board.matrices) == ["a"]
+    assert list(uqbench.compare(frame.iloc[:-1], by="mean", units="seed").board.matrices) == ["a"]
 
 
 def test_where_no_run_varies_there_is_no_interval_no_p_value_and_no_forecast():
@@ -367,8 +355,7 @@ def test_runs_that_tell_nothing_apart_say_so_before_they_rank(runs):
 
 @pytest.mark.parametrize(("tasks", "by"), [(1, "mean"), (2, "mean"), (3, "iqm")])
 def test_fewer_than_three_tasks_are_ranked_by_the_mean_unless_asked_otherwise(tasks, by):
-    runs = np.random.default_rng(7).normal(size=(2, 5, tasks))
-    scores = dict(zip("ab", runs, strict=True))
+    scores = dict(zip("ab", np.random.default_rng(7).normal(size=(2, 5, tasks)), strict=True))
     for given, ranking in (({}, by), ({"units": "seed"}, "mean"), ({"by": "iqm"}, "iqm")):
         assert uqbench.compare(scores, **given).board.ranking == ranking
 
@@ -400,8 +387,7 @@ def rows_of(own: dict[str, np.ndarray]) -> pd.DataFrame:
     """A row a step of runs ``[runs, tasks, frames]``."""
     rows = [
         (m, f"task-{t + 1}", str(s), k + 1, of[s, t, k])
-        for m, of in own.items() for s, t, k in np.ndindex(of.shape)
-    ]  # fmt: skip
+        for m, of in own.items() for s, t, k in np.ndindex(of.shape)]  # fmt: skip
     return pd.DataFrame(rows, columns=["method", "task", "seed", "step", "score"])
 
 
@@ -412,8 +398,7 @@ def found() -> uqbench.Compared:
 
 def test_the_profile_is_rliables(found):
     thresholds = np.linspace(0, 1.2, 7)
-    scores = found.board.matrices
-    theirs, _ = library.create_performance_profile(scores, thresholds, reps=2)
+    theirs, _ = library.create_performance_profile(found.board.matrices, thresholds, reps=2)
     table = found.profile(thresholds).set_index(["method", "threshold"])["share"].unstack()
     for method, own in theirs.items():
         assert np.allclose(table.loc[method], own, atol=1e-12)
@@ -515,8 +500,7 @@ def test_steps_of_many_runs_are_thinned_to_fifty():
     drawn = [np.sort(generator.choice(9999, 400, replace=False)) for _ in range(6)]
     own = [runs("aaabbb"[k], steps, 1.0, 1).assign(seed=k) for k, steps in enumerate(drawn)]
     grid = on_one_grid(pd.concat(own))
-    assert len(grid.steps) == 50
-    assert grid.at["a"].shape == (3, 1, 50)
+    assert (len(grid.steps), grid.at["a"].shape) == (50, (3, 1, 50))
 
 
 def test_constants_and_the_direction_hold_for_curves_too():
@@ -562,8 +546,7 @@ def test_the_same_curves_in_every_form_are_the_same_to_the_bit(tmp_path):
 def test_a_method_that_lacks_runs_has_no_curve():
     frame = rows_of(curves())
     died = (frame["method"] == "b") & (frame["seed"] == "0") & (frame["task"] == "task-2")
-    kept = frame[~(died & (frame["step"] > 4))]
-    assert set(uqbench.compare(kept).efficiency["method"]) == {"a"}
+    assert set(uqbench.compare(frame[~(died & (frame["step"] > 4))]).efficiency["method"]) == {"a"}
 
 
 def test_scores_without_steps_say_what_is_missing():
@@ -575,8 +558,7 @@ def test_scores_without_steps_say_what_is_missing():
 
 @pytest.mark.parametrize("what", ["intervals", "pairs", "profile", "efficiency", "area", "steps"])
 def test_each_figure_is_drawn_and_goes_into_a_subplot(found, what):
-    backend = pytest.importorskip("matplotlib")
-    backend.use("Agg")
+    pytest.importorskip("matplotlib").use("Agg")
     from matplotlib.figure import Figure
 
     ax, threshold = Figure().add_subplot(), 0.4 if what == "steps" else None

@@ -115,8 +115,7 @@ def bits(found: uqbench.Compared) -> list[str]:
 
 
 def test_the_same_numbers_in_every_form_give_the_same_ranks_to_the_bit(tmp_path):
-    expected = bits(uqbench.compare(SCORES))
-    forms = objects() | files(tmp_path)
+    expected, forms = bits(uqbench.compare(SCORES)), objects() | files(tmp_path)
     assert len(forms) == 35
     for name, (scores, options) in forms.items():
         found = uqbench.compare(scores, **options)
@@ -131,8 +130,7 @@ def test_xarrays_own_arrays_are_read():
     xarray = pytest.importorskip("xarray")
     array = xarray.DataArray(
         np.stack([*SCORES.values()]), {"method": [*SCORES], "seed": range(5), "task": TASKS},
-        ("method", "seed", "task"),
-    )  # fmt: skip
+        ("method", "seed", "task"))  # fmt: skip
     expected = bits(uqbench.compare(SCORES))
     assert bits(uqbench.compare(array)) == expected
     assert bits(uqbench.compare(array.to_dataset(name="score"))) == expected
@@ -165,8 +163,7 @@ def test_a_ledger_has_a_row_a_run_and_a_reason_for_what_is_not_used(tmp_path):
     assert runs.loc["5", "why"] == "of a run with an infinite score"
     assert runs.loc["6", "why"] == "empty"
     read_as = found.ledger.columns.set_index("column")["read_as"]
-    assert read_as["notes"] == "not asked for"
-    assert read_as["step"] == "step"
+    assert (read_as["notes"], read_as["step"]) == ("not asked for", "step")
     assert "Read 2 of 26 values of 1 file; left out: 18 before the last 10%" in repr(found)
     short = uqbench.compare(path, horizon=30)
     assert list(short.ledger.runs.set_index("seed").loc[["1", "2", "3"], "used"]) == [1, 1, 1]

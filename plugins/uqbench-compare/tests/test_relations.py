@@ -22,8 +22,7 @@ from uqbench.errors import UqbenchError
 TABLES = (
     "split in two", "permute rows", "permute columns", "add a column", "add W&B's columns",
     "append the same", "rename to a number", "cut a tail", "drop a middle", "CRLF and mark",
-    "resume in two files", "one name twice",
-)  # fmt: skip
+    "resume in two files", "one name twice")  # fmt: skip
 Outcome = tuple[dict[str, Any] | None, str]
 
 

@@ -1,5 +1,6 @@
 """What all agents of the family do: alone and among others, resumed, captured, compiled."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from uqbench_dqn import config
 from uqbench_dqn.bootstrapped import BootstrappedDQN
 from uqbench_dqn.c51 import C51
+from uqbench_dqn.config import DQNConfig
 from uqbench_dqn.dqn import DQN
 from uqbench_dqn.qr_dqn import QRDQN
 from uqbench_dqn.randomized_prior import RandomizedPriorDQN
@@ -14,14 +16,13 @@ from uqbench_dqn.rnd import RND
 from uqbench_dqn.vdqn import VDQN
 
 from uqbench.risk import CVaR, MarginalRisk, MeanStd
-from uqbench.runner.train.compiling import compile_agent
-from uqbench.testing.same_bits import train
+from uqbench.runner.train.compiling import Graph, compile_agent
+from uqbench.testing.same_bits import compare_captured, difference, train
 from uqbench.testing.worlds import RotatingPixels
 
 SHORT = {
     "learning_starts": 40, "target_sync_period": 45, "epsilon_decay_steps": 200,
-    "replay_capacity": 150,
-}  # fmt: skip
+    "replay_capacity": 150}  # fmt: skip
 SMALL = {"hidden": (16,), "channels": 4}
 MEAN_AND_STD = MarginalRisk(MeanStd(0.5))
 CPU = torch.device("cpu")
@@ -102,3 +103,31 @@ def test_compiled_updates_agree_with_eager_ones(name):
         obs, u = torch.rand(len(seeds), 1, *RotatingPixels.SHAPE) < 0.1, torch.ones(3, 1, 2)
         compiled.load_state_dict(eager.state_dict())
         assert torch.equal(compiled.choose_action(obs, u, None), eager.choose_action(obs, u, None))
+
+
+def test_a_capture_that_forgets_its_steps_is_found():
+    def forgets(step: Callable[[], None]) -> Graph:
+        step()
+        return lambda: None
+
+    def make() -> tuple[DQN, RotatingPixels]:
+        config = DQNConfig(batch_size=4, learning_starts=1, hidden=(8,))
+        return DQN(RotatingPixels.info(), range(3), config, torch.device("cpu")), RotatingPixels(3)
+
+    assert compare_captured(make, 40, forgets).where.startswith("state")
+
+
+DIFFERENCES = [
+    ({"a": torch.ones(2)}, {"a": torch.tensor([1.0, 1.5])}, "x['a']"),
+    ({"a": torch.ones(2)}, {"a": torch.ones(2).double()}, "x['a']"),
+    ({"a": torch.ones(2)}, {"a": torch.ones(3)}, "x['a']"),
+    ({"a": 1}, {"a": 2}, "x['a']"),
+    ({"a": 1}, {"b": 1}, "x: other parts"),
+    ({"a": torch.tensor([torch.nan])}, {"a": torch.zeros(1)}, "x['a']"),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "where"), DIFFERENCES)
+def test_the_first_difference_is_named(one, other, where):
+    assert difference(one, other, "x").where == where
+    assert difference(one, one, "x") is None

@@ -19,8 +19,7 @@ from uqbench.testing.worlds import RotatingPixels, act, step_of_actors
 CPU = torch.device("cpu")
 SMALL = {
     "hidden": (6,), "heads": 4, "learning_starts": 40, "target_sync_period": 45,
-    "epsilon_decay_steps": 60,
-}  # fmt: skip
+    "epsilon_decay_steps": 60}  # fmt: skip
 
 
 def make(seeds=(3, 5), **settings: Any) -> BootstrappedDQN:
@@ -101,8 +100,7 @@ def test_the_loss_is_huber_averaged_over_heads():
 @pytest.mark.parametrize("shape", [(3, 6, 6), (5,)])
 def test_one_head_alone_has_the_bits_that_it_has_among_the_others(shape):
     config = BootstrappedDQNConfig(heads=4, hidden=(24, 16))
-    info = EnvironmentInfo(spaces.Box(-1, 1, shape), 3, 0.9, 100)
-    network = heads_network(5, info, config)
+    network = heads_network(5, EnvironmentInfo(spaces.Box(-1, 1, shape), 3, 0.9, 100), config)
     initialize(network, lane_generators(range(5)), 1.0)
     obs = torch.randn(5, 7, *shape, generator=torch.Generator().manual_seed(0))
     head = torch.randint(4, (5, 7), generator=torch.Generator().manual_seed(1))
@@ -143,14 +141,12 @@ def test_a_transition_keeps_its_masks_which_are_bernoulli():
 
 
 def test_an_episode_is_played_greedily_by_its_head():
-    agent = make(epsilon_initial=0.0, epsilon_final=0.0)
-    obs = observations()[:, 0]
+    agent, obs = make(epsilon_initial=0.0, epsilon_final=0.0), observations()[:, 0]
     for heads in ([0, 3], [2, 1]):
         agent._head.copy_(torch.tensor(heads)[:, None])
         chosen = act(agent, obs)
         for lane, head in enumerate(heads):
-            values = head_by_hand(agent, lane, head, obs[lane, None])[0]
-            assert chosen[lane] == values.argmax()
+            assert chosen[lane] == head_by_hand(agent, lane, head, obs[lane, None])[0].argmax()
     only = torch.tensor([[False, False, True, False], [True, False, False, False]])
     assert act(agent, obs, only).tolist() == [2, 0]
 
@@ -164,8 +160,7 @@ def step(t: int, terminated: bool = False, truncated: bool = False) -> Step:
 @pytest.mark.parametrize("ending", ["terminated", "truncated"])
 def test_a_new_head_is_drawn_only_where_an_episode_ends(ending):
     agent = make(learning_starts=10_000)
-    first = agent._head.clone()
-    heads = []
+    first, heads = agent._head.clone(), []
     for t in range(400):
         agent.observe(step(t))
         assert torch.equal(agent._head, first)  # neither lane's episode ended

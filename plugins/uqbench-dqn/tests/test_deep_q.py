@@ -60,8 +60,7 @@ def test_learning_every_fourth_step_from_clipped_rewards_with_centered_rmsprop()
     """The settings of Mnih et al. 2015: gradient steps counted, rewards as stored, the rule."""
     config = DQNConfig(
         hidden=(5,), batch_size=4, learning_starts=8, target_sync_period=10, learn_period=4,
-        reward_clip=1.0, optimizer="rmsprop", learning_rate=0.01,
-    )  # fmt: skip
+        reward_clip=1.0, optimizer="rmsprop", learning_rate=0.01)  # fmt: skip
     agent = DQN(EnvironmentInfo(spaces.Box(-1, 1, (3,)), 2, 0.9, 100), [0], config, CPU)
     weight, changed = agent.online.layers[1].weight, []
     for t in range(24):
@@ -78,8 +77,7 @@ def test_learning_every_fourth_step_from_clipped_rewards_with_centered_rmsprop()
         agent.observe(step_of_actors(obs, torch.tensor([t % 2]), reward, no, no, obs))
         changed += [] if torch.equal(before, weight) else [t]
     assert changed == [8, 12, 16, 20]
-    stored = agent.replay.gather(torch.arange(24)[None])["reward"]
-    assert stored[0].tolist() == [1.0, -1.0] * 12
+    assert agent.replay.gather(torch.arange(24)[None])["reward"][0].tolist() == [1.0, -1.0] * 12
 
 
 @pytest.mark.parametrize(
@@ -155,8 +153,7 @@ def test_target_is_the_reward_and_the_discounted_value(changes, expected):
 def test_qr_dqn_takes_all_quantiles_of_the_action_with_the_best_mean():
     """Action 1 has the single best quantile, action 0 the better mean."""
     agent = tabular(QRDQN, 2, discount=0.5, quantiles=2)
-    table = torch.tensor([[2.0, 4.0], [-8.0, 10.0]]).expand(2, STATES, ACTIONS, 2)
-    fill(agent.target, table)
+    fill(agent.target, torch.tensor([[2.0, 4.0], [-8.0, 10.0]]).expand(2, STATES, ACTIONS, 2))
     target = agent.bellman_target(batch(terminated=[[True, False, False], [False] * 3]))
     assert target.shape == (2, 3, 2)
     assert target[0].tolist() == [[1, 1], [1 + 1, 1 + 2], [1 + 1, 1 + 2]]
@@ -195,8 +192,7 @@ def test_learning_starts_with_a_whole_batch_and_the_target_is_synced_every_perio
 def test_epsilon_is_one_until_learning_starts_and_falls_linearly(decay_from, waits):
     agent = tabular(
         DQN, 2, 0.9, learning_starts=40, epsilon_decay_steps=100, epsilon_final=0.2, batch_size=2,
-        epsilon_decay_from=decay_from,
-    )  # fmt: skip
+        epsilon_decay_from=decay_from)  # fmt: skip
     for t in range(150):
         epsilon = 1.0 if t < 40 else max(0.2, 1 - 0.008 * (t - waits))
         assert agent.exploration.epsilon.item() == pytest.approx(epsilon), f"step {t}"
@@ -205,8 +201,7 @@ def test_epsilon_is_one_until_learning_starts_and_falls_linearly(decay_from, wai
 
 def test_qr_dqn_acts_by_a_risk_measure_in_its_targets_too():
     """Action 1 has the better mean, action 0 the better worst half."""
-    rule = MarginalRisk(CVaR(0.5))
-    averse = tabular(QRDQN, 2, discount=0.5, quantiles=2, risk=rule)
+    averse = tabular(QRDQN, 2, discount=0.5, quantiles=2, risk=MarginalRisk(CVaR(0.5)))
     table = torch.tensor([[2.0, 4.0], [10.0, -2.0]]).expand(2, STATES, ACTIONS, 2)
     neutral = tabular(QRDQN, 2, discount=0.5, quantiles=2)
     for network in (averse.online, averse.target, neutral.online):

@@ -22,8 +22,7 @@ CPU = torch.device("cpu")
 INFO = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
 SMALL = C51Config(
     hidden=(9, 7), atoms=11, batch_size=6, learning_starts=10, target_sync_period=25,
-    replay_capacity=50, learning_rate=1e-2, epsilon_decay_steps=60,
-)  # fmt: skip
+    replay_capacity=50, learning_rate=1e-2, epsilon_decay_steps=60)  # fmt: skip
 
 
 QUANTILES = QRDQNConfig(hidden=(9, 7), quantiles=11)
@@ -70,10 +69,9 @@ distributions = (
     .map(lambda counts: torch.tensor(counts, dtype=torch.float32) / sum(counts))
 )
 values = st.lists(st.floats(-9, 13, width=32), min_size=6, max_size=6).map(torch.tensor)
-examples = settings(max_examples=25, deadline=None, derandomize=True)
 
 
-@examples
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(z=values, p=distributions)
 def test_projection_is_equation_7(z, p):
     share = 1 - (z.clamp(-3, 7) - ATOMS[:, None]).abs() / 0.5
@@ -98,8 +96,7 @@ def test_cross_entropy_is_least_at_the_target_itself():
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, dtype=torch.float64, generator=generator)
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
 def levels(n: int) -> Tensor:
@@ -127,9 +124,7 @@ def test_levels_are_the_midpoints_of_n_equal_parts(n, expected):
 
 @pytest.mark.parametrize("kappa", [0.0, 0.5, 1.0, 10.0])
 @pytest.mark.parametrize(("n", "samples"), [(1, 1), (3, 5), (50, 50), (4, 1)])
-def test_equals_a_double_loop_over_quantiles_and_samples_in_every_leading_dimension(
-    kappa, n, samples
-):
+def test_is_a_double_loop_over_quantiles_and_samples_in_every_leading_dimension(kappa, n, samples):
     q, z, tau = normal(2, 3, n), 2 * normal(2, 3, samples, seed=1), levels(n)
     found = quantile_loss(q, z, tau, kappa).flatten().tolist()
     pairs = zip(q.flatten(0, 1).tolist(), z.flatten(0, 1).tolist(), strict=True)

@@ -39,8 +39,7 @@ from uqbench.testing.worlds import RotatingPixels
 
 METHODS = [
     "dqn", "qr-dqn", "c51-support", "ua-dqn", "ube-dqn", "quam-dqn", "bdqn", "epinet-dqn",
-    "bootstrapped-dqn-masks", "randomized-prior-dqn-centered", "sentinel-4-support",
-]  # fmt: skip
+    "bootstrapped-dqn-masks", "randomized-prior-dqn-centered", "sentinel-4-support"]  # fmt: skip
 GAMES = ["asterix", "breakout", "freeway", "seaquest", "space_invaders"]  # 4, 4, 7, 10, 6 planes
 STATES = 20
 WARM_UP = 20
@@ -263,14 +262,10 @@ def test_all_that_learns_in_the_night_of_several_networks_is_native():
 
 
 DIGESTS = {
-    "dqn": "95e5ce71a5df7721",
-    "qr-dqn": "a897effc4dcd8945",
-    "c51-support": "25c4c89ccfeca646",
-    "ua-dqn": "34362b6c2ee47627",
-    "sentinel-4-support": "90b5fff0373802e8",
-    "epinet-dqn": "08626a7599918fa4",
-    "randomized-prior-dqn-centered": "d6014e9bcc031a13",
-}
+    "dqn": "95e5ce71a5df7721", "qr-dqn": "a897effc4dcd8945", "c51-support": "25c4c89ccfeca646",
+    "ua-dqn": "34362b6c2ee47627", "sentinel-4-support": "90b5fff0373802e8",
+    "epinet-dqn": "08626a7599918fa4", "randomized-prior-dqn-centered": "d6014e9bcc031a13",
+}  # fmt: skip
 """Weights after a run of 30 updates, on every processor with fused multiply-add.
 
 UBE-DQN's counts and BDQN's posterior are torch's, and so are their last bits.
@@ -335,8 +330,7 @@ def test_the_bits_are_those_of_other_processors(processor):
     ("rows", "inputs", "width"), [(1, 32, 32), (13, 288, 64), (128, 1024, 128)]
 )
 def test_products_are_those_of_float64_within_rounding(rows, inputs, width):
-    drawn = np.random.default_rng(0)
-    many = products.whole(rows)
+    drawn, many = np.random.default_rng(0), products.whole(rows)
     h = np.zeros((many, products.H_STEP), np.float32)
     d = np.zeros((many, products.Z_STEP), np.float32)
     h[:rows, :inputs] = drawn.standard_normal((rows, inputs)) * (drawn.random((rows, inputs)) < 0.5)

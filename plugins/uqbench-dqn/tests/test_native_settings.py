@@ -22,19 +22,15 @@ HOST = Host.load()
 NATIVE = [name for name, spec in HOST.agents.items() if "native" in vars(spec.load_factory())]
 SMALL = {
     "hidden": [32], "batch_size": 16, "replay_capacity": 64, "learning_starts": 20,
-    "learning_rate": 1e-3, "target_sync_period": 8,
-}  # fmt: skip
-SHARED = {
-    name: x for name, x in SMALL.items() if name not in ("learning_starts", "target_sync_period")
-}
+    "learning_rate": 1e-3, "target_sync_period": 8}  # fmt: skip
+SHARED = {k: x for k, x in SMALL.items() if k not in ("learning_starts", "target_sync_period")}
 NEUTRAL = "expectation of expectation"
 OWN = {"sentinel-k": SHARED | {"channels": 16, "risk": NEUTRAL, "update_period": 8}}
 """In place of these, where an agent has other ones."""
 LEFT_ALONE = {
     "exploration", "epsilon_initial", "epsilon_final", "epsilon_decay_steps", "epsilon_decay_from",
     "schedule", "learn_period", "updates_per_event", "target_sync_updates", "rmsprop_decay",
-    "rmsprop_epsilon", "channels", "kernel", "stride", "samples", "update_period",
-}  # fmt: skip
+    "rmsprop_epsilon", "channels", "kernel", "stride", "samples", "update_period"}  # fmt: skip
 """Settings of acting, of schedules, and of what has no native step, which the class reads alone."""
 STEPS = 60
 
@@ -83,9 +79,7 @@ def pair(name: str, settings: dict[str, Any]) -> tuple[Any, Any] | None:
 
 
 @pytest.mark.parametrize(("name", "settings"), [*cases()])
-def test_a_native_step_with_any_setting_is_the_one_that_the_class_defines(
-    name, settings, monkeypatch
-):
+def test_a_native_step_with_any_setting_is_the_one_the_class_defines(name, settings, monkeypatch):
     monkeypatch.setattr("uqbench.runner.train.compiling.compile_agent", lambda agent: None)
     agents, notices = pair(name, settings), []
     if agents is None:

@@ -19,8 +19,7 @@ INFO = EnvironmentInfo(spaces.Box(-1, 1, (4,)), 3, discount=0.9, total_steps=100
 CPU, RATE, BATCH, STEPS = torch.device("cpu"), 1e-2, 6, 8
 SHARED: dict[str, Any] = {
     "hidden": (5,), "batch_size": BATCH, "learning_starts": 30, "replay_capacity": 40,
-    "learning_rate": RATE, "learn_period": 1, "target_sync_period": 50,
-}  # fmt: skip
+    "learning_rate": RATE, "learn_period": 1, "target_sync_period": 50}  # fmt: skip
 
 
 Array = NDArray[np.float64]
@@ -65,8 +64,7 @@ def backward(known: Arrays, of: str, x: Array, hidden: Array, g: Array) -> Array
     inner = (g @ known[f"{of}1.weight"].T) * (hidden > 0)
     return {
         f"{of}0.weight": x.T @ inner, f"{of}0.bias": inner.sum(0, keepdims=True),
-        f"{of}1.weight": hidden.T @ g, f"{of}1.bias": g.sum(0, keepdims=True),
-    }  # fmt: skip
+        f"{of}1.weight": hidden.T @ g, f"{of}1.bias": g.sum(0, keepdims=True)}  # fmt: skip
 
 
 def test_rnd_s_gradient_steps_are_those_of_its_formulas():
@@ -131,8 +129,7 @@ def of_layer(known, layer, x, noise, std, g):
     found = {
         f"{layer}.mean": x.T @ g, f"{layer}.bias_mean": g.sum(0, keepdims=True),
         f"{layer}.rho": x.T**2 @ of_var * 2 * spread(rho) - 1 / spread(rho),
-        f"{layer}.bias_rho": total * 2 * by - 1 / by,
-    }  # fmt: skip
+        f"{layer}.bias_rho": total * 2 * by - 1 / by}  # fmt: skip
     for name in (f"{layer}.rho", f"{layer}.bias_rho"):
         found[name] = found[name] / (1 + np.exp(-known[name]))
     return found, g @ known[f"{layer}.mean"].T + 2 * x * (of_var @ spread(rho).T ** 2)

@@ -9,14 +9,12 @@ from uqbench_dqn.sizes import SIZES, at_sizes
 
 from uqbench.agent import EnvironmentInfo, Uncertainty
 
-CPU = torch.device("cpu")
-
 
 def test_its_mean_is_dqn_s_and_its_width_is_the_same_everywhere():
     info = EnvironmentInfo(spaces.Box(0, 1, (3,)), 2, 0.9, 10)
     config = DQNConfig(hidden=(8,), batch_size=4, replay_capacity=8)
     obs = torch.rand(2, 5, 3)
-    agent, dqn = (kind(info, [1, 2], config, CPU) for kind in (OneWidth, DQN))
+    agent, dqn = (kind(info, [1, 2], config, torch.device("cpu")) for kind in (OneWidth, DQN))
     said = agent.uncertainty(obs)
     assert torch.equal(said.mean, dqn.uncertainty(obs).mean)
     assert said.epistemic_var.eq(1).all()

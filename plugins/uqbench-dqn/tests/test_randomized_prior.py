@@ -16,8 +16,7 @@ CPU = torch.device("cpu")
 INFO = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, discount=0.9, total_steps=1_000)
 SMALL: dict[str, Any] = {
     "hidden": (16,), "heads": 8, "learning_starts": 32, "learning_rate": 1e-2,
-    "target_sync_period": 20,
-}  # fmt: skip
+    "target_sync_period": 20}  # fmt: skip
 
 
 def make(**settings: Any) -> RandomizedPriorDQN:

@@ -43,14 +43,11 @@ def test_an_output_layer_that_starts_at_zero_says_zero(kind: Any, config: Any) -
     started = stated(kind, replace(config, start="zero"))
     torch.testing.assert_close(started.mean, torch.zeros(2, 7, 3), atol=1e-6, rtol=0)
     if started.return_atoms is not None:  # a law of some width: equal quantiles do not learn
-        apart = started.return_atoms.diff(dim=-1).amin().item()
-        assert apart == pytest.approx(0.0502, abs=1e-3)
+        assert started.return_atoms.diff(dim=-1).amin().item() == pytest.approx(0.0502, abs=1e-3)
 
 
 @pytest.mark.parametrize(("kind", "config"), [*AT_ZERO, (C51, SUPPORT)])
-def test_hidden_units_that_cancel_say_what_weights_of_zero_do_and_let_layers_below_learn(
-    kind, config
-):
+def test_hidden_units_that_cancel_say_what_weights_of_zero_do_and_layers_below_learn(kind, config):
     outputs = {}
     for start, moves in (("paired", True), ("zero", False)):
         network = made(kind, replace(config, start=start), (9, 8)).online

@@ -29,8 +29,7 @@ class Counting(DQN):
 def trained(**settings: Any) -> tuple[Counting, list[bool]]:
     """After 60 steps; and after which steps the target network equaled the online one."""
     info = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
-    triangular = {"schedule": "triangular", "updates_per_event": 4}
-    config = DQNConfig(hidden=(4,), **triangular | settings)
+    config = DQNConfig(hidden=(4,), **{"schedule": "triangular", "updates_per_event": 4} | settings)
     agent = Counting(info, [3, 5], config, torch.device("cpu"))
     agent.drawn = []
     synced = []

@@ -19,16 +19,14 @@ from uqbench.lanes import Clock, Normal
 from uqbench.risk import CVaR, MarginalRisk
 from uqbench.testing.worlds import act, transitions
 
-CPU = torch.device("cpu")
 INFO = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
 SHARED: dict[str, Any] = {
     "hidden": (9, 7), "batch_size": 6, "learning_starts": 10, "target_sync_period": 25,
-    "replay_capacity": 50, "learning_rate": 1e-2,
-}  # fmt: skip
+    "replay_capacity": 50, "learning_rate": 1e-2}  # fmt: skip
 
 
 def make(seeds: Sequence[int], **settings: Any) -> VDQN:
-    return VDQN(INFO, seeds, VDQNConfig(**SHARED | settings), CPU)
+    return VDQN(INFO, seeds, VDQNConfig(**SHARED | settings), torch.device("cpu"))
 
 
 def train(agent: DeepQ, seeds: Sequence[int], steps: int) -> list[Tensor]:
@@ -41,8 +39,7 @@ def train(agent: DeepQ, seeds: Sequence[int], steps: int) -> list[Tensor]:
 
 
 def test_the_posterior_starts_as_the_released_code_has_it():
-    agent = make([0])
-    for layer, inputs in zip(agent.online.layers, (5, 9, 7), strict=True):
+    for layer, inputs in zip(make([0]).online.layers, (5, 9, 7), strict=True):
         bound = math.sqrt(3 / inputs)
         assert 0.8 * bound < layer.mean.abs().max() <= bound
         assert not layer.bias_mean.any()
@@ -64,17 +61,15 @@ def test_the_risk_measure_decides_over_the_draws():
 def test_acting_draws_anew_every_step():
     """In one and the same state; nothing is learned."""
     agent, obs = make([5], posterior_std=2.0, learning_starts=900), torch.ones(1, 1, 5)
-    actions = [
-        agent.observe(step) or agent.act(obs).item() for step in transitions([5], (5,), 3, 40)
-    ]
-    assert len({*actions}) > 1
+    taken = [agent.observe(step) or agent.act(obs).item() for step in transitions([5], (5,), 3, 40)]
+    assert len({*taken}) > 1
 
 
 def test_actions_are_as_likely_as_draws_of_the_weights_make_them_greedy():
     """Thompson sampling: one draw a step, by its units, against draws of all weights and biases."""
     count, generator = 4_000, torch.Generator().manual_seed(0)
     info, wide = replace(INFO, actors=count, total_steps=count), {"replay_capacity": count}
-    agent = VDQN(info, [5], VDQNConfig(**SHARED | wide, posterior_std=0.5), CPU)
+    agent = VDQN(info, [5], VDQNConfig(**SHARED | wide, posterior_std=0.5), torch.device("cpu"))
     state = torch.randn(5, generator=generator)
     x = state.expand(count, 1, 5)
     for number, layer in enumerate(agent.online.layers):

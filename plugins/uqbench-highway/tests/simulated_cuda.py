@@ -37,8 +37,7 @@ def test_kernels_equal_the_package(seeds, vehicles, steps):
     env = on_kernels(HighwayConfig(**config), seeds)
     oracle = make(HighwayConfig(**config, backend="oracle"), seeds, LIMIT, torch.device("cpu"))
     torch.testing.assert_close(env.reset()[0], oracle.reset()[0], rtol=0, atol=1.2e-7)
-    rng = np.random.default_rng(0)
-    ends = 0
+    rng, ends = np.random.default_rng(0), 0
     for _ in range(steps):
         action = torch.from_numpy(rng.integers(N_ACTIONS, size=len(seeds)))
         out, expected = env.step(action), oracle.step(action)

@@ -17,8 +17,7 @@ def test_the_config_is_the_whole_configuration_that_a_step_depends_on():
     config = Highway(HighwayConfig()).unwrapped.config
     pictures = {
         "offscreen_rendering", "real_time_rendering", "render_agent", "scaling", "screen_height",
-        "screen_width", "show_trajectories", "centering_position", "manual_control",
-    }  # fmt: skip
+        "screen_width", "show_trajectories", "centering_position", "manual_control"}  # fmt: skip
     elsewhere = {"duration", "controlled_vehicles", "neighbour_vehicles_connected_lanes"}
     stated = HighwayConfig().package_config()
     assert set(config) - pictures - elsewhere == set(stated)
@@ -65,8 +64,7 @@ def test_a_config_that_means_nothing_is_refused(config: dict, message: str) -> N
 
 def test_the_oracle_has_other_types_of_drivers():
     aggressive = "highway_env.vehicle.behavior.AggressiveVehicle"
-    config = HighwayConfig(other_vehicles_type=aggressive, backend="oracle")
-    env = Highway(config)
+    env = Highway(HighwayConfig(other_vehicles_type=aggressive, backend="oracle"))
     env.reset(seed=0)
     assert type(env.unwrapped.road.vehicles[1]).__name__ == "AggressiveVehicle"
 
@@ -80,8 +78,7 @@ def test_it_is_the_packages_in_gymnasiums_interface():
     theirs = gymnasium.make_vec(
         "highway-v0", num_envs=3, vectorization_mode="sync",
         vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
-        config=HighwayConfig(**FEW).package_config() | {"duration": 4},
-    )  # fmt: skip
+        config=HighwayConfig(**FEW).package_config() | {"duration": 4})  # fmt: skip
     assert envs.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
     assert envs.observation_space == theirs.observation_space
     assert envs.action_space == theirs.action_space

@@ -35,10 +35,8 @@ EPISODES = [
 @pytest.mark.parametrize(("road", "policy", "seeds"), EPISODES)
 def test_episodes_are_the_packages(road, policy, seeds):
     found = compare_episodes.Comparison()
-    policies = compare_episodes.POLICIES
-    compare_episodes.play(found, ROADS[road], policies[policy], seeds, 12)
-    assert found.episodes == len(seeds)
-    assert found.apart == []
+    compare_episodes.play(found, ROADS[road], compare_episodes.POLICIES[policy], seeds, 12)
+    assert (found.episodes, found.apart) == (len(seeds), [])
     assert found.steps > 2 * found.episodes
     assert found.state < TOLERANCE
     assert found.reward < TOLERANCE
@@ -84,9 +82,7 @@ def crowd(package: Any, ours: Ours, rng: np.random.Generator, lanes: int) -> Non
             v.timer = ours.motion[cars.TIMER, car] = rng.uniform(0.8, 1.4)
 
 
-def crowded(
-    config: HighwayConfig, crowds: int, rng: np.random.Generator
-) -> Iterator[tuple[Any, Ours]]:
+def crowded(config: HighwayConfig, crowds: int, rng: Any) -> Iterator[tuple[Any, Ours]]:
     """The package's road and ours, the same crowds on both."""
     package = gymnasium.make("highway-v0", config=config.package_config())
     ours = Ours(config)
@@ -107,8 +103,7 @@ def test_crowds_go_on_as_the_packages(frequency, crowds):
     for package, ours in crowded(config, crowds, rng):
         assert distance(package, ours) < TOLERANCE
         for _ in range(2):
-            action = int(rng.integers(5))
-            before = our_state(ours)[1]
+            action, before = int(rng.integers(5)), our_state(ours)[1]
             expected, wanted, *_ = package.step(action)
             obs, given = ours.step(action)
             assert distance(package, ours) < TOLERANCE
@@ -142,8 +137,7 @@ def test_drivers_judge_a_change_as_the_packages():
 
 def test_two_cars_collide_as_the_packages():
     """Twenty meters apart or upon each other, at every angle."""
-    road = Road(RoadNetwork.straight_road_network(2))
-    rng = np.random.default_rng(0)
+    road, rng = Road(RoadNetwork.straight_road_network(2)), np.random.default_rng(0)
     outcomes: Counter[tuple[bool, bool]] = Counter()
     for _ in range(1_200):
         motion, status = np.zeros((cars.N_FIELDS, 2)), np.zeros((cars.N_STATUS, 2), np.int32)

@@ -28,8 +28,7 @@ from uqbench.testing.worlds import RotatingPixels, transitions
 CPU = torch.device("cpu")
 CONFIG = RandomizedPriorConfig(
     heads=3, hidden=(8,), learning_starts=20, replay_capacity=60, target_sync_period=30,
-    learning_rate=1e-2, batch_size=8, prior_scale=1.0,
-)  # fmt: skip
+    learning_rate=1e-2, batch_size=8, prior_scale=1.0)  # fmt: skip
 
 
 def make(seeds, device):
@@ -74,8 +73,7 @@ class Kept(JaxAgent):
 
 
 def kept(seeds=(1, 2), shape=(3,)):
-    info = replace(RotatingPixels.info(), n_actions=2)
-    agent = Kept(info, list(seeds), CONFIG, CPU)
+    agent = Kept(replace(RotatingPixels.info(), n_actions=2), list(seeds), CONFIG, CPU)
     for step in transitions(seeds, shape, 2, 5):
         agent.observe(step)
         seen = step.obs.clone()

@@ -178,8 +178,7 @@ def test_the_boards_row_is_what_we_ran_whatever_was_sent(tmp_path, monkeypatch):
     assert "; self-reported 100." in shown["submitted"]
     page = (added / "README.md").read_text()
     assert "mine, verified: made here" in page or "mine, verified (no sandbox): made here" in page
-    scores = csv.DictReader(read_scores(added).splitlines())
-    seeds = {int(one["seed"]) for one in scores}
+    seeds = {int(one["seed"]) for one in csv.DictReader(read_scores(added).splitlines())}
     assert len(seeds) == 3
     assert not seeds & {0, 1, 2}  # the keeper's, of 10,000
     costs = [*csv.DictReader((added / "cost.csv").read_text().splitlines())]
@@ -200,9 +199,7 @@ def test_the_boards_row_is_what_we_ran_whatever_was_sent(tmp_path, monkeypatch):
         verify(file, path, boards)
 
 
-def test_rows_that_cost_too_much_are_the_authors_until_somebody_verifies_them(
-    tmp_path, monkeypatch
-):
+def test_rows_that_cost_too_much_are_the_authors_until_they_are_verified(tmp_path, monkeypatch):
     path = wheel(tmp_path, "dear_pkg")
     file = altered(sent(path, monkeypatch), hours=48.0)
     boards, said = tmp_path / "boards", []

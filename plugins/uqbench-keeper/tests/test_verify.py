@@ -101,8 +101,7 @@ def plan_of(host, **metric):
         return Score(run.task, run.method, run.seed, status, "cpu", score, {"online_return": raw},
                      run.place, "0" * 64, "uqbench:12345678")  # fmt: skip
 
-    suite = plan.suite.model_copy(update={"metrics": tuple(metrics)})
-    return replace(plan, suite=suite), row
+    return replace(plan, suite=plan.suite.model_copy(update={"metrics": tuple(metrics)})), row
 
 
 @pytest.mark.parametrize(("lowest", "score"), [(-9.0, -1.0), (None, None)])
@@ -143,8 +142,7 @@ def test_a_plan_with_other_seeds_is_that_of_these_seeds(host):
 
 SENT = Submission(
     suite="toy", budget="paper", method="fast", package="mine", version="1.0", wheel="0" * 64,
-    scores="task,method\n", hours=0.5, checks={"passed": 4},
-)  # fmt: skip
+    scores="task,method\n", hours=0.5, checks={"passed": 4})  # fmt: skip
 
 
 @pytest.fixture
@@ -235,15 +233,12 @@ def test_a_package_reaches_no_network_and_no_process_and_writes_its_runs_alone(t
         (tmp_path / name).mkdir()
     with socket.create_server(("127.0.0.1", 0)) as server:
         own = {"PORT": str(server.getsockname()[1]), "ELSEWHERE": str(Path.home())}
-        probe = [*isolated(tmp_path), sys.executable, "-I", "-c", PROBE, str(tmp_path / "runs")]
-        done = subprocess.run(
-            probe, capture_output=True, text=True, check=True, env=os.environ | own
-        )
+        ask = [*isolated(tmp_path), sys.executable, "-I", "-c", PROBE, str(tmp_path / "runs")]
+        done = subprocess.run(ask, capture_output=True, text=True, check=True, env=os.environ | own)
     (Path.home() / "mark").unlink(missing_ok=True)
     assert json.loads(done.stdout) == {
         "other processes": False, "network": False, "writes elsewhere": False,
-        "writes its packages": False, "writes its results": True,
-    }  # fmt: skip
+        "writes its packages": False, "writes its results": True}  # fmt: skip
     assert (tmp_path / "runs" / "mark").exists()
 
 

@@ -20,16 +20,14 @@ def chosen(epsilon: float, values: list[float], valid: list[bool] | None = None)
     """How often each action is taken in many lanes with the same values."""
     mask = None if valid is None else torch.tensor(valid).expand(DRAWS, -1)
     actions = epsilon_greedy(torch.tensor(values).expand(DRAWS, -1), uniforms(), epsilon, mask)
-    assert actions.shape == (DRAWS,)
-    assert actions.dtype == torch.int64
+    assert (actions.shape, actions.dtype) == ((DRAWS,), torch.int64)
     return np.bincount(actions.numpy(), minlength=len(values))
 
 
 GREEDY = [
     ([1.0, 3.0, 2.0], None, 1), ([2.0, 2.0, 2.0], None, 0), ([0.0, 5.0, 5.0], None, 1),
     ([-5.0, -5.0, 9.0, -4.0], [1, 1, 0, 1], 3), ([-5.0, -5.0, 9.0, -4.0], [1, 1, 0, 0], 0),
-    ([-5.0, -5.0, 9.0, -4.0], [0, 1, 0, 0], 1),
-]  # fmt: skip
+    ([-5.0, -5.0, 9.0, -4.0], [0, 1, 0, 0], 1)]  # fmt: skip
 
 
 @pytest.mark.parametrize(("values", "valid", "best"), GREEDY)
@@ -55,8 +53,7 @@ def test_every_action_is_explored_with_probability_epsilon_over_their_number(eps
     """Chi-square of 60,000 choices; one in a million."""
     expected = np.full(5, DRAWS * epsilon / 5)
     expected[3] += DRAWS * (1 - epsilon)
-    found = chosen(epsilon, [0.0, 1.0, 2.0, 9.0, 3.0])
-    assert stats.chisquare(found, expected).pvalue > RARE
+    assert stats.chisquare(chosen(epsilon, [0.0, 1.0, 2.0, 9.0, 3.0]), expected).pvalue > RARE
 
 
 @pytest.mark.parametrize("valid", [[1, 0, 1, 0, 1], [0, 0, 1, 1, 0], [1, 1, 1, 1, 0]])
@@ -85,8 +82,7 @@ def test_the_largest_uniform_number_below_one_gives_the_last_action(actions: int
 
 def test_exploring_and_choosing_where_to_are_independent() -> None:
     """Were one number used for both, low ε would explore low actions only. One in a million."""
-    found = chosen(0.1, [1.0, 0.0, 0.0, 0.0])[1:]
-    assert stats.chisquare(found).pvalue > RARE
+    assert stats.chisquare(chosen(0.1, [1.0, 0.0, 0.0, 0.0])[1:]).pvalue > RARE
 
 
 def test_epsilon_greedy_replaces_actions_by_its_own_draws_with_a_decaying_epsilon() -> None:

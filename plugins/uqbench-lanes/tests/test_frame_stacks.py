@@ -14,7 +14,6 @@ from uqbench.lanes import Clock, TransitionBuffer
 from uqbench.testing.same_bits import same
 from uqbench.testing.worlds import as_step
 
-CPU = torch.device("cpu")
 LANES, CAPACITY, STEPS, FRAMES = 3, 100, 370, 4
 
 
@@ -47,7 +46,7 @@ def lanes(ends: float, padding: str = "reset") -> GymnasiumLanes:
 
 
 def buffer(env: GymnasiumLanes, *, stacked: bool) -> tuple[TransitionBuffer, Clock]:
-    clock = Clock(CPU)
+    clock = Clock(torch.device("cpu"))
     info = EnvironmentInfo(env.observation_space, env.n_actions, 0.9, STEPS, env.stacks_frames)
     assert info.stacks_frames
     return TransitionBuffer(LANES, CAPACITY, replace(info, stacks_frames=stacked), clock), clock

@@ -7,15 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from uqbench.lanes import (
-    Adam,
-    LaneConv2d,
-    LaneLinear,
-    initialize,
-    lane_generators,
-    sync_target,
-    target_copy,
-)
+from uqbench import lanes as toolkit
+from uqbench.lanes import Adam, LaneConv2d, LaneLinear, initialize, lane_generators, sync_target
 from uqbench.testing.same_bits import same
 
 LANES, BATCH = 3, 5
@@ -27,8 +20,7 @@ def leading(ensemble: int | None) -> tuple[int, ...]:
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, dtype=torch.float64, generator=generator)
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
 def fill(module: nn.Module) -> None:
@@ -73,9 +65,7 @@ def test_linear_layer_is_torchs_linear_per_lane_with_the_same_gradients(ensemble
 @every_ensemble
 @pytest.mark.parametrize("stride", [1, 2, 3])
 @pytest.mark.parametrize(("shape", "kernel"), [((2, 10, 10), 3), ((3, 7, 9), 2), ((1, 5, 6), 5)])
-def test_convolution_is_torchs_conv2d_per_lane_with_the_same_gradients(
-    ensemble, stride, shape, kernel
-):
+def test_convolution_is_torchs_conv2d_per_lane_with_its_gradients(ensemble, stride, shape, kernel):
     layer = LaneConv2d(LANES, shape, 4, kernel, stride, ensemble)
     fill(layer)
 
@@ -93,9 +83,7 @@ def test_convolution_is_torchs_conv2d_per_lane_with_the_same_gradients(
 @every_ensemble
 @pytest.mark.parametrize("gain", [2**0.5, 3.0])
 @pytest.mark.parametrize(("inputs", "outputs"), [(12, 5), (5, 12), (6, 6), (3, 1)])
-def test_initial_weights_are_orthogonal_times_the_gain_and_biases_zero(
-    ensemble, gain, inputs, outputs
-):
+def test_initial_weights_are_orthogonal_times_gain_and_biases_zero(ensemble, gain, inputs, outputs):
     layer = LaneLinear(LANES, inputs, outputs, ensemble)
     nn.init.ones_(layer.bias)
     initialize(layer, lane_generators(range(LANES)), gain)
@@ -184,7 +172,7 @@ def shift(network: nn.Module) -> None:
 
 def test_the_copy_stays_until_it_is_renewed_in_place_and_takes_no_gradients() -> None:
     online = online_network()
-    target = target_copy(online)
+    target = toolkit.target_copy(online)
     addresses = [parameter.data_ptr() for parameter in target.parameters()]
     for _ in range(2):
         before = deepcopy(target)

@@ -59,8 +59,7 @@ def test_the_last_transitions_are_kept_and_the_oldest_overwritten(steps: int) ->
 def test_fields_of_a_transition_stay_together_with_their_type_and_shape() -> None:
     stored = whole(filled(13))
     for name, (shape, dtype) in FIELDS.items():
-        assert stored[name].dtype == dtype
-        assert stored[name].shape == (LANES, CAPACITY, *shape)
+        assert (stored[name].dtype, stored[name].shape) == (dtype, (LANES, CAPACITY, *shape))
     for lane, slot, name in product(range(LANES), range(CAPACITY), FIELDS):
         expected = transition(int(stored["reward"][lane, slot]))
         assert torch.equal(stored[name][lane, slot], expected[name][lane, 0])
@@ -72,8 +71,7 @@ def test_the_replay_keeps_copies() -> None:
     replay.add(**given)
     replay._clock.advance()
     given["reward"].fill_(-1.0)
-    batch = whole(replay)
-    batch["reward"].fill_(-2.0)
+    whole(replay)["reward"].fill_(-2.0)
     torch.testing.assert_close(whole(replay)["reward"], transition(1)["reward"])
 
 

@@ -59,8 +59,7 @@ def tables(folder: Path) -> dict[str, bytes]:
 def test_a_board_of_an_earlier_protocol_says_so_first_and_keeps_its_tables(out, boards):
     (manifest,) = boards.glob("toy/*/manifest.json")
     now = json.loads(manifest.read_text())["suite"]["version"]
-    own = f'"version": "{now}"'
-    text = manifest.read_text()
+    own, text = f'"version": "{now}"', manifest.read_text()
     assert own in text.partition('"suite"')[2]
     head, suite, rest = text.partition('"suite"')
     manifest.write_text(head + suite + rest.replace(own, '"version": "0"', 1))
@@ -73,8 +72,7 @@ def test_a_board_of_an_earlier_protocol_says_so_first_and_keeps_its_tables(out, 
     after = tables(boards)
     assert {path.name for path in changed} == {"README.md", "manifest.json"}
     assert {name for name, data in after.items() if before[name] != data} == {
-        "README.md", "manifest.json"
-    }  # fmt: skip
+        "README.md", "manifest.json"}  # fmt: skip
     title, said = after["README.md"].decode().split("\n\n")[1:3]
     assert title.startswith("# ")
     assert said.startswith(f"*Of an earlier protocol (suite version 0, now {now}")
@@ -108,13 +106,11 @@ def test_a_board_by_another_risk_measure_has_a_folder_of_its_own(out, tmp_path):
 
 
 def test_verdicts_of_all_suites_are_those_of_the_command(out):
-    all_suites = uqbench.verdicts(uqbench.Options(out=out))
-    (found,) = [one for one in all_suites if one.suite == "toy"]
+    (found,) = [one for one in uqbench.verdicts(uqbench.Options(out=out)) if one.suite == "toy"]
     shown = CliRunner().invoke(claims_command.command, ["--out", str(out), "--json"])
     assert found.as_json() in json.loads(shown.stdout)
     assert sum(found.verdicts.values()) == found.claims > 0
-    judged = uqbench.judge_claims(uqbench.Options("toy", out=out))
-    assert len(judged) == found.claims
+    assert len(uqbench.judge_claims(uqbench.Options("toy", out=out))) == found.claims
 
 
 def test_a_copy_of_the_runs_is_listed(out, tmp_path):

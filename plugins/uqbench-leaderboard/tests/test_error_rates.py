@@ -21,8 +21,7 @@ BOARDS = Path(__file__).parents[3] / "leaderboards"
 
 def normal(methods=9, seeds=6, tasks=1, apart=0.0):
     """Runs of methods whose means are so far apart, of standard deviation 0.02."""
-    generator = np.random.default_rng(5)
-    means = 0.9 + apart * np.arange(methods)
+    generator, means = np.random.default_rng(5), 0.9 + apart * np.arange(methods)
     values = means[:, None, None] + 0.02 * generator.standard_normal((methods, seeds, tasks))
     return {f"m{k}": of for k, of in enumerate(values)}
 
@@ -60,8 +59,7 @@ def test_a_run_that_fell_falls_on_drawn_boards_too():
     """Once in n runs, in whatever row it was; means stay the same."""
     scores = normal(seeds=10)
     scores["m0"][3] = 0.0
-    law = module.Law(scores["m0"])
-    assert law.fall[0] < -0.8
+    assert module.Law(scores["m0"]).fall[0] < -0.8
     for seedwise in (False, True):
         drawn = [of for of, _ in equal_boards(scores, None, seedwise=seedwise, number=400)]
         fallen = np.array([of["m0"] < 0.5 for of in drawn])
@@ -87,13 +85,11 @@ def test_runs_of_a_known_range_stay_in_it():
     drawn = list(equal_boards(scores, [(0.0, 1.0)], seedwise=False, number=500))
     assert all(0 <= runs.min() <= runs.max() <= 1 for of, _ in drawn for runs in of.values())
     for name in "abc":
-        found = np.mean([of[name] for of, _ in drawn])
-        assert found == pytest.approx(drawn[0][1], abs=0.02)
+        assert np.mean([of[name] for of, _ in drawn]) == pytest.approx(drawn[0][1], abs=0.02)
 
 
 def test_equal_runs_have_no_bracket_that_could_miss_and_no_pair_that_could_differ(fewer):
-    same = {name: np.full((6, 2), 0.5) for name in "ab"}
-    wrong = error_rates(same, "mean", paired=False)
+    wrong = error_rates({name: np.full((6, 2), 0.5) for name in "ab"}, "mean", paired=False)
     assert wrong[BRACKET] == []
     assert not any(wrong[RANK])
 

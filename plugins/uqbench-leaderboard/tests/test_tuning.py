@@ -261,8 +261,7 @@ BEST = {"learning_rate=1e-4": (0.1, 0.1), "learning_rate=1e-2": (0.9, 0.7)}
 
 
 def planned(options: Options, *methods: str) -> Plan:
-    own = replace(options, budget="tuned", methods=methods or None)
-    return Session(own).plan()
+    return Session(replace(options, budget="tuned", methods=methods or None)).plan()
 
 
 def test_a_tuned_budget_takes_the_chosen_setting_and_has_a_row_for_the_default(options):
@@ -293,8 +292,7 @@ def test_settings_of_another_version_are_refused(options):
 
 def test_tuning_and_the_board_of_what_it_chose(options, tmp_path):
     done = tune(options)
-    assert done.failed == {}
-    assert done.tables == (tmp_path / "hill.tuning.csv",)
+    assert (done.failed, done.tables) == ({}, (tmp_path / "hill.tuning.csv",))
     came = done.tuned["climber"]
     assert came.setting == "learning_rate=0.01"  # always forward: by construction the best
     assert came.words == "tuned over 6 settings on 2 tasks"
@@ -315,8 +313,7 @@ def test_tuning_and_the_board_of_what_it_chose(options, tmp_path):
     assert made.told.note.startswith("Not tuned: fast, slow.")
     assert "`climber` (local, tuned over 6 settings on 2 tasks)" in page(made, [], "")
     assert "gain by tuning" in page(made, [], "")
-    view = {line.method: line.notes for line in BoardView.of(made).lines}
-    assert view["slow"] == ("untuned",)
+    assert {line.method: line.notes for line in BoardView.of(made).lines}["slow"] == ("untuned",)
 
 
 def test_a_board_knows_that_its_table_is_another_by_now(options, tmp_path):

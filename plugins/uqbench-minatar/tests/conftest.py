@@ -114,8 +114,7 @@ def play_seaquest(g: Any) -> int:
 
 def play_space_invaders(g: Any) -> int:
     """Leave the columns of bullets that are near, shoot where it will hit, go below aliens."""
-    x = g.pos
-    near = g.e_bullet_map[5:9].any(0) | g.alien_map[8:].any(0)
+    x, near = g.pos, g.e_bullet_map[5:9].any(0) | g.alien_map[8:].any(0)
     if near[x]:
         free = [to for to in (x - 1, x + 1) if 0 <= to <= 9 and not near[to]]
         return toward(x, free[0]) if free else LEFT
@@ -135,8 +134,7 @@ def will_hit(g: Any) -> bool:
         if timer == 0:
             timer = interval
             if aliens[:, 0 if direction < 0 else 9].any():
-                direction = -direction
-                aliens = np.roll(aliens, 1, axis=0)
+                direction, aliens = -direction, np.roll(aliens, 1, axis=0)
             else:
                 aliens = np.roll(aliens, direction, axis=1)
         timer -= 1
@@ -146,8 +144,7 @@ def will_hit(g: Any) -> bool:
 
 
 FAR: dict[str, Callable[[Any], int]] = {
-    "seaquest": play_seaquest, "space_invaders": play_space_invaders
-}  # fmt: skip
+    "seaquest": play_seaquest, "space_invaders": play_space_invaders}  # fmt: skip
 """Players who get farther than the scripts."""
 
 
@@ -188,17 +185,14 @@ def count_seaquest(before: Any, g: Any, reward: int, terminated: bool, events: E
     events["crowd"] += len(g.e_fish) + len(g.e_subs) > 15
 
 
-def count_space_invaders(
-    before: Any, g: Any, reward: int, terminated: bool, events: Events
-) -> None:
+def count_space_invaders(before: Any, g: Any, reward: int, ended: bool, events: Events) -> None:
     events["shot"] += int(reward)
     events["new block"] += reward > 0 and g.alien_map.sum() == 24
-    events["hit"] += terminated and bool(g.e_bullet_map[9, g.pos])
-    events["landed"] += terminated and not g.e_bullet_map[9, g.pos]
+    events["hit"] += ended and bool(g.e_bullet_map[9, g.pos])
+    events["landed"] += ended and not g.e_bullet_map[9, g.pos]
     events["fastest"] += g.enemy_move_interval == 6
 
 
 COUNT: dict[str, Callable[..., None]] = {
     "asterix": count_asterix, "breakout": count_breakout, "freeway": count_freeway,
-    "seaquest": count_seaquest, "space_invaders": count_space_invaders,
-}  # fmt: skip
+    "seaquest": count_seaquest, "space_invaders": count_space_invaders}  # fmt: skip

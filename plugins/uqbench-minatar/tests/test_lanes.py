@@ -73,8 +73,7 @@ def test_both_backends_keep_the_rules_of_environments(game: str, backend: Any) -
     subject = EnvironmentSubject(
         name=game, make=lambda seeds, limit: make(config, seeds, limit, CPU),
         single=partial(Game, config) if backend == "oracle" else None,
-        limit=TimeLimit(90, "truncation"),
-    )  # fmt: skip
+        limit=TimeLimit(90, "truncation"))  # fmt: skip
     found = results([subject], "environment-")
     assert [str(one) for one in found if not one.ok] == []
     passed = {one.check.id.removeprefix("environment-") for one in found if one.status == "passed"}
@@ -110,8 +109,7 @@ def test_crowded_boards_go_on_as_the_packages(game: str, oracle: Any) -> None:
     """From boards that players hardly reach: equal members of a list, shots at the last moment,
     aliens in the last row.
     """
-    rng = np.random.default_rng(0)
-    seeds = list(range(1500))
+    rng, seeds = np.random.default_rng(0), list(range(1500))
     env = lanes(game, seeds)
     env.reset()
     saved = env.state_dict()
@@ -187,8 +185,7 @@ def test_a_time_limit_is_that_of_the_oracle(game: str, kind: Any, steps: int) ->
 @every_game
 @pytest.mark.parametrize("invalid", [-1, 6, 2**32])
 def test_an_invalid_action_is_refused_as_by_the_oracle(game: str, invalid: int) -> None:
-    action = torch.tensor([0, 3, invalid, 1, 2])
-    messages = []
+    action, messages = torch.tensor([0, 3, invalid, 1, 2]), []
     for backend in ("lanes", "oracle"):
         env = lanes(game, backend=backend)
         env.reset()

@@ -89,8 +89,7 @@ def test_policies_weigh_the_script_s_action_and_all_alike():
 )
 def test_the_tables_are_what_fresh_rollouts_have(game):
     """1,440 values from other random numbers: none is six standard errors off; p 3e-6."""
-    kept = table(game)
-    states = reached(game)
+    kept, states = table(game), reached(game)
     assert torch.equal(states.outcome.obs, kept.frames)
     sampled = returns(states, game, 40, "other")
     error = (sampled.var(-1) / 40 + kept.q_var).sqrt().clamp(min=0.02)
@@ -105,16 +104,14 @@ def test_the_tables_are_what_fresh_rollouts_have(game):
 def test_scores_of_the_truth_are_the_best_and_silence_has_none():
     game = "breakout"
     of = table(game)
-    script = scripted(game, of.frames)
-    q = of.q.flatten(0, 1)[None]
+    script, q = scripted(game, of.frames), of.q.flatten(0, 1)[None]
     sure = scores(Uncertainty(mean=q, epistemic_var=torch.zeros_like(q)), of, script)
     assert sure["bounds_hold"].tolist() == [1.0]
     high = scores(Uncertainty(mean=q + 1, epistemic_var=torch.full_like(q, 0.01)), of, script)
     assert high["bounds_hold"].tolist() == [0.0]  # 1 above, bounds .128 below
     silent = scores(Uncertainty(mean=q), of, script)
     assert {k: float(v) for k, v in silent.items()} == {
-        "pairs_wrong": 0, "pairs_risk": 0, "pairs_gain": 0
-    }  # fmt: skip
+        "pairs_wrong": 0, "pairs_risk": 0, "pairs_gain": 0}  # fmt: skip
     without_end = Uncertainty(mean=q + 1, epistemic_var=torch.full_like(q, torch.inf))
     endless = scores(without_end, of, script)
     assert endless["bounds_hold"].tolist() == [1.0]  # of all ten, not of the nine that are random

@@ -16,8 +16,7 @@ def test_the_area_is_the_mean_share_wrong_among_the_most_confident() -> None:
 
 def test_pairs_of_one_confidence_are_in_a_random_order() -> None:
     wrong = torch.tensor([[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]])
-    same = torch.ones(2, 4)
-    assert area(wrong, same).tolist() == [0.5, 0.5]
+    assert area(wrong, torch.ones(2, 4)).tolist() == [0.5, 0.5]
     confidence = torch.tensor([[2.0, 2.0, 1.0, 0.5]])  # 1/2, 1/2, 1/3, 1/2
     assert area(wrong[:1], confidence).item() == pytest.approx((1 / 2 + 1 / 2 + 1 / 3 + 1 / 2) / 4)
 

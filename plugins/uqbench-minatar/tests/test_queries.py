@@ -23,13 +23,11 @@ def played(game: str, seeds: list[int], steps: int) -> MinAtarLanes:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_a_copied_lane_goes_on_as_its_original_with_its_random_numbers_only(game):
-    env = played(game, [1, 2], SINCE)
-    copies = played(game, [5, 6, 7], 3)
+    env, copies = played(game, [1, 2], SINCE), played(game, [5, 6, 7], 3)
     own = copies.state_dict()
     copies.copy_lanes(torch.tensor([2]), env, torch.tensor([1]), random_numbers=True)
     copies.copy_lanes(torch.tensor([0]), env, torch.tensor([1]), random_numbers=False)
-    now = copies.state_dict()
-    original = env.state_dict()
+    now, original = copies.state_dict(), env.state_dict()
     for name, array in now.items():
         assert torch.equal(array[1], own[name][1])  # not named, not touched
         assert torch.equal(array[2], original[name][1])

@@ -27,8 +27,7 @@ def stored(name: str) -> Returns:
 def test_returns_are_the_boards_means_in_points_of_the_game():
     frame = stored("quick").frame
     tasks = pd.read_csv(ROOT / "leaderboards" / "minatar" / "quick" / "tasks.csv")
-    tasks = tasks.set_index(["task", "method"])
-    own = frame[frame["source"] == OWN]
+    tasks, own = tasks.set_index(["task", "method"]), frame[frame["source"] == OWN]
     assert len(own) == len(tasks)
     for row in own.to_dict("records"):
         of = tasks.loc[row["game"], row["method"]]
@@ -42,8 +41,7 @@ def test_what_is_published_is_of_the_boards_games_and_the_source_of_its_scale():
     suite = read_suites(load_host(), check=()).suite("minatar")
     ones = suite.normalization["online_return"].constants
     own = [row for row in published() if row[1] == "dqn" and row[4] == 5_000_000]
-    last = {row[0]: float(row[6]) for row in own}
-    assert last == {game: of.one for game, of in ones.items()}
+    assert {row[0]: float(row[6]) for row in own} == {game: of.one for game, of in ones.items()}
     returns = stored("quick")
     beside = returns.frame[returns.frame["source"] != OWN]
     assert set(beside["game"]) == {"breakout", "space_invaders"}

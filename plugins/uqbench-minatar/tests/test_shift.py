@@ -107,9 +107,7 @@ def test_kept_agents_have_rows(tmp_path, monkeypatch, capsys):
     made = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     assert {row["condition"] for row in made} == {*CONDITIONS}
     assert {row["signal"] for row in made} == {"stated", "cells", "nearest"}
-    assert {(row["game"], row["method"], row["seed"]) for row in made} == {
-        ("breakout", "ube-dqn", "0")
-    }
+    assert {(r["game"], r["method"], r["seed"]) for r in made} == {("breakout", "ube-dqn", "0")}
 
 
 def test_alarms_before_losses_lead_and_after_them_lag():

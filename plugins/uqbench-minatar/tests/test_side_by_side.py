@@ -97,9 +97,7 @@ def test_a_game_beside_others_steps_as_alone_and_its_further_planes_are_zero() -
 @pytest.mark.parametrize(
     ("method", "numerics"), [("dqn", "native"), ("dqn", "eager"), ("ube-dqn", "eager")]
 )
-def test_runs_of_several_games_in_one_batch_are_stored_as_alone_bit_for_bit(
-    method, numerics, host, tmp_path
-):
+def test_games_in_one_batch_are_stored_as_alone_bit_for_bit(method, numerics, host, tmp_path):
     """Scores, episodes, records, predictions, and the agent: the network of one game."""
     plan, batches = planned(host, method, ["asterix", "space_invaders"], numerics)
     alone, together = Store(tmp_path / "alone"), Store(tmp_path / "together")

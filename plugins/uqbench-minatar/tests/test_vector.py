@@ -25,8 +25,7 @@ def test_it_is_the_packages_own_environment(game: str, limit: int | None) -> Non
     theirs = gymnasium.make_vec(
         f"MinAtar/{name}-v0", ENVS, vectorization_mode="sync",
         vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
-        **({} if limit is None else {"max_episode_steps": limit}),
-    )  # fmt: skip
+        **({} if limit is None else {"max_episode_steps": limit}))  # fmt: skip
     draws, ends = np.random.default_rng(0), 0
     for seed in (7, None, [3, 1, 2]):
         obs, _ = ours.reset(seed=seed)

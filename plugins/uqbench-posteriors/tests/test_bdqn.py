@@ -21,8 +21,7 @@ SMALL: dict[str, Any] = {"hidden": (8, 6), "learning_starts": 500}
 def filled(steps: int = 90, **settings: Any) -> BDQN:
     """An agent whose buffer holds random transitions, and that has not learned."""
     agent = BDQN(FLAT, [4, 8], BDQNConfig(**SMALL | settings), CPU)
-    other = BDQN(FLAT, [9, 3], BDQNConfig(**SMALL), CPU)
-    agent.target.load_state_dict(other.online.state_dict())
+    agent.target.load_state_dict(BDQN(FLAT, [9, 3], BDQNConfig(**SMALL), CPU).online.state_dict())
     for step in transitions([7, 2], (3,), 4, steps):
         agent.observe(step)
     return agent
@@ -80,8 +79,7 @@ def test_what_is_stated_is_the_posterior_of_the_values():
     agent = filled(samples=4_000, prior_var=0.5)
     agent.update_posterior()
     obs = torch.randn(2, 3, 3, generator=torch.Generator().manual_seed(3))
-    stated = agent.uncertainty(obs)
-    phi = agent.online(obs).detach().numpy()
+    stated, phi = agent.uncertainty(obs), agent.online(obs).detach().numpy()
     for lane in range(2):
         for a in range(4):
             factor = agent.factor[lane, a].numpy()
@@ -96,8 +94,7 @@ def test_one_update_is_that_of_another_program():
     """Squared error of the draw's values; its weights are not learned, the features are."""
     agent = filled(learning_rate=1e-2, prior_var=1.0)
     agent.mean.normal_(generator=torch.Generator().manual_seed(0))
-    index = np.arange(20, 52)
-    expected = []
+    index, expected = np.arange(20, 52), []
     for lane in range(2):
         _, action, y = targets(agent, lane, index)
         obs = agent.minibatch(torch.tensor(index)[None].expand(2, -1))["obs"][lane]
@@ -131,8 +128,7 @@ def test_the_posterior_follows_every_tenth_sync_and_a_draw_lasts_a_period():
 
 
 def test_the_actions_are_those_of_the_draw():
-    agent = filled(prior_var=1.0)
-    obs = torch.randn(2, 9, 3)
+    agent, obs = filled(prior_var=1.0), torch.randn(2, 9, 3)
     expected = torch.einsum("lbd,lad->lba", agent.online(obs), agent.drawn).argmax(-1)
     assert torch.equal(agent.act(obs), expected)
     agent.drawn.neg_()

@@ -34,8 +34,7 @@ def test_the_ratio_is_the_papers():
 def test_noise_is_relative_to_the_valid_actions_and_has_a_floor():
     var = torch.tensor([0.1, 2.0, 3.9])
     assert normalized_noise(var, None, 0.25).tolist() == pytest.approx([0.25, 1.0, 1.95], rel=1e-4)
-    valid = torch.tensor([True, True, False])
-    found = normalized_noise(var, valid, 0.25).tolist()
+    found = normalized_noise(var, torch.tensor([True, True, False]), 0.25).tolist()
     assert found[:2] == pytest.approx([0.25, 2.0 / 1.05], rel=1e-4)
 
 
@@ -45,8 +44,7 @@ def test_an_action_that_is_better_beyond_doubt_is_taken_and_an_invalid_one_never
     with torch.no_grad():
         agent.online.heads.layers[-1].bias[..., 2] += 50.0
     assert (agent.act(obs) == 2).all()
-    valid = torch.tensor([True, True, False, True]).expand(1, 9, 4)
-    assert (agent.act(obs, valid) != 2).all()
+    assert (agent.act(obs, torch.tensor([True, True, False, True]).expand(1, 9, 4)) != 2).all()
 
 
 # -- one update, by a program of its own -----------------------------------------------------------
@@ -67,8 +65,7 @@ def members(agent: IDSQRDQN, network: Any, obs: Tensor) -> tuple[Tensor, Tensor]
 
 def test_one_update_is_that_of_another_program(same_step):
     agent = IDSQRDQN(FLAT, [4], IDSConfig(**SMALL, learning_rate=1e-2, adam_epsilon=1e-3), CPU)
-    other = IDSQRDQN(FLAT, [9], IDSConfig(**SMALL), CPU)
-    agent.target.load_state_dict(other.online.state_dict())
+    agent.target.load_state_dict(IDSQRDQN(FLAT, [9], IDSConfig(**SMALL), CPU).online.state_dict())
     for step in transitions([7], (3,), 4, 40):
         agent.observe(step)
     batch = agent.minibatch(torch.arange(8, 24)[None])
@@ -97,8 +94,7 @@ def test_one_update_is_that_of_another_program(same_step):
 
 def test_the_return_distribution_does_not_shape_the_trunk():
     agent = IDSQRDQN(RotatingPixels.info(), [0], IDSConfig(**SMALL, channels=4), CPU)
-    obs = torch.rand(1, 6, *RotatingPixels.SHAPE)
-    heads, quantiles = agent.parts(agent.online(obs))
+    heads, quantiles = agent.parts(agent.online(torch.rand(1, 6, *RotatingPixels.SHAPE)))
     weights = list(agent.online.heads.convolutions.parameters())
     untouched = torch.autograd.grad(quantiles.square().sum(), weights, retain_graph=True)
     assert not any(g.any() for g in untouched)

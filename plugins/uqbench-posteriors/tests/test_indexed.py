@@ -18,8 +18,7 @@ CPU = torch.device("cpu")
 FLAT = EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
 SMALL: dict[str, Any] = {
     "hidden": (6,), "learning_starts": 500, "batch_size": 8, "indices": 3, "index_size": 2,
-    "samples": 5, "learning_rate": 1e-2, "adam_epsilon": 1e-3,
-}  # fmt: skip
+    "samples": 5, "learning_rate": 1e-2, "adam_epsilon": 1e-3}  # fmt: skip
 KINDS = ["epinet", "hypermodel"]
 
 
@@ -84,8 +83,7 @@ def test_one_update_is_that_of_another_program(kind, same_step):
     for step in transitions([7], (3,), 4, 40):
         act(agent, step.obs.flatten(0, 1))
         agent.observe(step)
-    batch = agent.minibatch(torch.arange(8, 16)[None])
-    copy = make(kind, seeds=(1,))
+    batch, copy = agent.minibatch(torch.arange(8, 16)[None]), make(kind, seeds=(1,))
     copy.online.load_state_dict(agent.online.state_dict())
     losses = []
     for b in range(8):

@@ -17,8 +17,7 @@ CPU = torch.device("cpu")
 FLAT = EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
 SMALL: dict[str, Any] = {
     "hidden": (6,), "learning_starts": 500, "batch_size": 8, "predicted": 4, "targets": 3,
-    "acting": 5, "cosines": 7, "learning_rate": 1e-2, "adam_epsilon": 1e-3,
-}  # fmt: skip
+    "acting": 5, "cosines": 7, "learning_rate": 1e-2, "adam_epsilon": 1e-3}  # fmt: skip
 
 
 def quantile(network: Any, obs: Tensor, level: Tensor) -> Tensor:
@@ -39,8 +38,7 @@ def test_one_update_is_that_of_another_program(kappa, same_step):
         act(agent, step.obs.flatten(0, 1))
         agent.observe(step)
     index = torch.arange(8, 16)[None]
-    batch = agent.minibatch(index)
-    copy = IQN(FLAT, [1], IQNConfig(**SMALL), CPU)
+    batch, copy = agent.minibatch(index), IQN(FLAT, [1], IQNConfig(**SMALL), CPU)
     copy.online.load_state_dict(agent.online.state_dict())
     losses, differs = [], 0
     for b in range(8):

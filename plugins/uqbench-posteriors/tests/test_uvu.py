@@ -33,14 +33,11 @@ def test_what_is_not_known_of_the_next_state_is_not_known_here_and_an_end_is_kno
     """
     info = EnvironmentInfo(spaces.Box(0, 1, (4,)), 2, 0.9, 1000)
     agent = UVUDQN(info, [0], UVUConfig(hidden=(), heads=4), CPU)
-    states, networks = (
-        torch.eye(4)[None],
-        (agent.online.q, agent.online.learned, agent.online.fixed),
-    )
+    states, nets = torch.eye(4)[None], (agent.online.q, agent.online.learned, agent.online.fixed)
     following = agent.target(states)[0, 1]
     after = following[following[:, 0].argmax()]
     with torch.no_grad():
-        q, u, g = (network.layers[0].weight[0].view(4, 2, -1) for network in networks)
+        q, u, g = (network.layers[0].weight[0].view(4, 2, -1) for network in nets)
         q[0], u[0] = 1.0 + 0.9 * after[0], g[0] + 0.9 * after[1:]
         q[2], u[2] = 0.5, g[2]
     batch = {

@@ -44,8 +44,7 @@ def fit():
 
     def fit(kind, config, task, data=None, *, seeds=(1,), steps=1):
         estimator = kind(task.problem, list(seeds), config, torch.device("cpu"))
-        given = data or task.data(seeds)
-        estimator.fit(given, task.reference_model(seeds), steps)
+        estimator.fit(data or task.data(seeds), task.reference_model(seeds), steps)
         return estimator
 
     return fit

@@ -16,8 +16,7 @@ from uqbench.suites import make_plan, read_suites
 
 def board(scores: dict[str, np.ndarray], roles: dict[str, str], dataset: str = "table"):
     tasks = [SimpleNamespace(name=f"t{k}", dataset=dataset) for k in range(FEWEST)]
-    cells = [SimpleNamespace(task=task) for task in tasks]
-    plan = SimpleNamespace(cells=cells, roles=roles)
+    plan = SimpleNamespace(cells=[SimpleNamespace(task=task) for task in tasks], roles=roles)
     return SimpleNamespace(plan=plan, matrices=scores, ranks=True)
 
 
@@ -98,8 +97,7 @@ def test_each_question_has_its_own_best_and_its_own_comparison_with_the_distance
     answers = {one.question: one for one in told.answers}
     assert {name: one.first for name, one in answers.items()} == {
         "msp": ["random-forest"], "mi": ["deep-ensemble"], "energy": ["deep-ensemble"],
-        "score": [],
-    }  # fmt: skip
+        "score": []}  # fmt: skip
     assert {one.floor for one in told.answers} == {("nearest-input", "score")}
     assert "random-forest" not in answers["msp"].beaten
     assert "random-forest" in answers["mi"].beaten
@@ -129,8 +127,7 @@ def test_every_question_has_words():
 
 def test_a_board_without_such_questions_has_no_table():
     host = Host.load()
-    suite = read_suites(host, check=()).suite("testbed")
-    plan = make_plan(suite, host, "smoke", device="cpu")
+    plan = make_plan(read_suites(host, check=()).suite("testbed"), host, "smoke", device="cpu")
     empty = Board.of(plan, [])
     assert not Questions(empty).section
     assert "questions.csv" not in empty.frames

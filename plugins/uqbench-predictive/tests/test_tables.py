@@ -21,14 +21,11 @@ def prices(tmp_path, monkeypatch):
     year = pd.Series(generator.integers(1900, 2020, 100)).where(generator.random(100) > 0.1)
     frame = pd.DataFrame(
         {
-            "price": (3 * size + 40 * generator.normal(size=100)).round(2),
-            "size": size,
-            "year": year,
-            "town": generator.choice(["north", "south"], 100),
-            "street": generator.integers(0, 40, 100),
-            "sold": generator.choice(["yes", "no"], 100),
+            "price": (3 * size + 40 * generator.normal(size=100)).round(2), "size": size,
+            "year": year, "town": generator.choice(["north", "south"], 100),
+            "street": generator.integers(0, 40, 100), "sold": generator.choice(["yes", "no"], 100),
         }
-    )
+    )  # fmt: skip
     frame.to_csv(tmp_path / "House Prices.csv", index=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path / "House Prices.csv"
@@ -55,8 +52,7 @@ def test_the_command_runs_it_and_leaves_out_who_cannot_regress(prices):
     assert "tables · house-prices (selection)" in done.output
     assert "Traceback" not in done.output
     plugins = ["out/house-prices.uqbench.toml"]
-    again = uqbench.plan("tables", "house-prices", plugins=plugins, out="out")
-    assert len(again.runs) == 15 * 6
+    assert len(uqbench.plan("tables", "house-prices", plugins=plugins, out="out").runs) == 15 * 6
 
 
 def test_a_classification_has_svm_where_it_is_asked_for(prices):

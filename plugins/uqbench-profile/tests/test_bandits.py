@@ -99,8 +99,7 @@ def test_the_utility_of_a_bet_is_its_integral() -> None:
     grid = torch.linspace(-12, 12, 200_001, dtype=torch.float64)
     for mean, std in ((0.3, 0.5), (-0.2, 1.0), (1.0, 0.1)):
         density = torch.exp(-0.5 * ((grid - mean) / std).square())
-        pays = torch.where(grid > 0, grid, AVERSION * grid)
-        expected = (density * pays).sum() / density.sum()
+        expected = (density * torch.where(grid > 0, grid, AVERSION * grid)).sum() / density.sum()
         found = utility(torch.tensor(mean).double(), torch.tensor(std).double())
         assert found.item() == pytest.approx(expected.item(), abs=1e-5)
 

@@ -49,8 +49,7 @@ def dive(env: DeepSea, moves: tuple[int, ...]) -> Tensor:
 
 def test_one_dive_in_2_to_the_n_pays_and_moves_to_the_right_cost() -> None:
     for moves in product((0, 1), repeat=5):
-        env = make(size=5)
-        expected = float(all(moves)) - 0.01 * sum(moves) / 5
+        env, expected = make(size=5), float(all(moves)) - 0.01 * sum(moves) / 5
         torch.testing.assert_close(dive(env, moves), torch.full((2,), expected))
 
 
@@ -78,8 +77,7 @@ def test_the_score_is_0_at_dithering_and_1_at_posterior_sampling() -> None:
     assert exploration_score(config, 1024) == 0.0
     assert exploration_score(config, 10) == pytest.approx(1.0)
     assert exploration_score(config, 5_000) == 0.0
-    halfway = round((1024 * 10) ** 0.5)
-    assert exploration_score(config, halfway) == pytest.approx(0.5, abs=0.01)
+    assert exploration_score(config, round((1024 * 10) ** 0.5)) == pytest.approx(0.5, abs=0.01)
     assert exploration_score(DeepSeaConfig(size=10, television=True), 3**10) == 0.0
 
 
@@ -133,10 +131,8 @@ def test_who_repeats_the_first_dive_that_paid_solves_a_sea_four_dives_later():
 
 
 def test_the_oracle_errs_once_in_half_of_the_diagonal() -> None:
-    config = DeepSeaConfig(size=14)
-    env = DeepSea(config, range(500))
-    oracle = DeepSeaPSRL(info(env), range(500), NoConfig(), CPU)
-    errors = 20 - scored(oracle, env, 20, "goals")
+    env = DeepSea(DeepSeaConfig(size=14), range(500))
+    errors = 20 - scored(DeepSeaPSRL(info(env), range(500), NoConfig(), CPU), env, 20, "goals")
     assert errors.max() <= 14
     # binomial, n = 7,000: five standard deviations of a mean of 7 are 0.42
     assert abs(errors.mean() - 7) < 0.42
@@ -228,5 +224,4 @@ def test_cells_that_look_alike_are_told_apart_and_a_dive_pays_what_it_pays_one_h
         assert torch.equal(a.reward, b.reward)
         assert torch.equal(a.terminated, b.terminated)
         first, second = a.obs, b.obs
-    truth = exact_truth(other, 0.99, [3, 4])
-    assert torch.equal(truth.obs, seen[:, torch.tensor(cells(6))])
+    assert torch.equal(exact_truth(other, 0.99, [3, 4]).obs, seen[:, torch.tensor(cells(6))])

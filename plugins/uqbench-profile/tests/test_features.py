@@ -6,31 +6,15 @@ import torch
 from scipy import stats
 from torch import Tensor
 from uqbench_predictive.problems.diagnostics import r_hat, tail_ess
+from uqbench_profile import feature_posterior, feature_worlds
 from uqbench_profile.config import FeatureConfig
-from uqbench_profile.feature_posterior import (
-    Seen,
-    draws_of_weights,
-    posterior,
-    prior_moments,
-    true_values,
-    turn_of,
-)
+from uqbench_profile.feature_posterior import Seen, draws_of_weights, posterior, turn_of
 from uqbench_profile.feature_scores import joint, scores
-from uqbench_profile.feature_worlds import (
-    ACTIONS,
-    ASKED,
-    SHOWN,
-    SIGMA,
-    WIDTH,
-    FeatureLanes,
-    FeatureWorld,
-    mean_reward,
-)
+from uqbench_profile.feature_worlds import ACTIONS, ASKED, SHOWN, SIGMA, WIDTH, FeatureWorld
 from uqbench_ube.linear import InverseCounts
 
 from uqbench.agent import Uncertainty
 
-CPU = torch.device("cpu")
 LINEAR, RING, SOFTPLUS = (FeatureConfig(family=f) for f in ("linear", "ring", "softplus"))
 DISCOUNT = {"linear": 0.0, "ring": 0.7, "softplus": 0.0}
 
@@ -66,10 +50,8 @@ def test_the_best_scaled_counts_have_no_shape_either():
 @pytest.mark.parametrize("config", [LINEAR, RING])
 def test_the_closed_posterior_is_that_of_a_normal_law_conditioned_on_the_rewards(config):
     """Gaussian conditioning in the space of rewards, which knows no weights; Q by walking."""
-    discount = DISCOUNT[config.family]
-    world = FeatureWorld.drawn(config, [3])
-    found = posterior(config, world, discount, [3])
-    states = [world.asked[0]]
+    discount, world = DISCOUNT[config.family], FeatureWorld.drawn(config, [3])
+    found, states = posterior(config, world, discount, [3]), [world.asked[0]]
     if config.family == "ring":
         turn = torch.linalg.lstsq(world.obs[0], world.following[0], driver="gelsd").solution
         for _ in range(60):
@@ -88,10 +70,10 @@ def test_the_closed_posterior_is_that_of_a_normal_law_conditioned_on_the_rewards
     torch.testing.assert_close(found.mean[0], gain @ world.reward[0], rtol=1e-6, atol=1e-6)
     covariance = asked @ asked.mT - gain @ shown @ asked.mT
     torch.testing.assert_close(found.covariance[0], covariance, rtol=1e-6, atol=1e-6)
-    true = true_values(config, world, discount)[0].flatten()
+    true = feature_posterior.true_values(config, world, discount)[0].flatten()
     torch.testing.assert_close(true, asked @ world.weights[0].flatten(), rtol=1e-6, atol=1e-6)
     width = asked.square().sum(-1).mean() ** 0.5
-    assert width == pytest.approx(prior_moments(config, discount)[1], rel=1e-3)
+    assert width == pytest.approx(feature_posterior.prior_moments(config, discount)[1], rel=1e-3)
 
 
 def test_the_sampler_s_chains_agree_and_its_tails_are_known():
@@ -99,7 +81,9 @@ def test_the_sampler_s_chains_agree_and_its_tails_are_known():
     seeds = range(2_000, 2_004)
     world = FeatureWorld.drawn(SOFTPLUS, seeds)
     drawn = draws_of_weights(SOFTPLUS, Seen(world.obs, world.action, world.reward), seeds)
-    values = mean_reward(SOFTPLUS, torch.einsum("lmf,lacsf->cslma", world.asked, drawn)).numpy()
+    values = feature_worlds.mean_reward(
+        SOFTPLUS, torch.einsum("lmf,lacsf->cslma", world.asked, drawn)
+    ).numpy()
     assert r_hat(values).max() <= 1.01
     assert tail_ess(values).min() >= 1_000
 
@@ -144,8 +128,7 @@ def test_how_often_a_state_was_shown_says_nothing_about_what_is_known_of_its_reg
     exact = posterior(LINEAR, world, 0.0, range(200))
     assert set(world.count.unique().tolist()) == {0.0, float(SHOWN)}
     region = exact.std.unflatten(1, (8, 4, ACTIONS)).mean(2)
-    count = world.count.unflatten(1, (8, 4)).sum(2)
-    assert count.std() == 0
+    assert world.count.unflatten(1, (8, 4)).sum(2).std() == 0
     assert (region.amax(1) / region.amin(1)).mean() > 2
     torch.testing.assert_close(world.asked.norm(dim=-1), torch.ones(200, ASKED).double())
 
@@ -163,7 +146,7 @@ def test_seeds_rotate_the_observations_and_lanes_do_not_depend_on_each_other():
 
 def test_bandits_end_and_the_ring_goes_on_by_its_policy():
     for config in (LINEAR, RING):
-        env, world = FeatureLanes(config, [1, 2]), FeatureWorld.drawn(config, [1, 2])
+        env, world = feature_worlds.FeatureLanes(config, [1, 2]), FeatureWorld.drawn(config, [1, 2])
         obs, valid = env.reset()
         for t in range(5):
             action = valid.long().argmax(-1)
@@ -201,7 +184,7 @@ def test_linear_ube_is_exact_of_rewards_and_no_bound_of_values_where_states_shar
     """
     seeds = range(20)
     world = FeatureWorld.drawn(RING, seeds)
-    counts = InverseCounts(len(seeds), ACTIONS, WIDTH, 1.0, CPU)
+    counts = InverseCounts(len(seeds), ACTIONS, WIDTH, 1.0, torch.device("cpu"))
     for part in zip(world.obs.split(16, 1), world.action.split(16, 1), strict=True):
         counts.update(*part)
     inverse = counts.matrices.unflatten(0, (len(seeds), ACTIONS))
@@ -219,7 +202,6 @@ def test_linear_ube_is_exact_of_rewards_and_no_bound_of_values_where_states_shar
             states = states @ turn
             of_policy = inverse[torch.arange(len(seeds)), world.policy]
             later += discount ** (2 * k) * local(states, of_policy)
-        u = (nu.unflatten(1, (ASKED, ACTIONS)) + later[..., None]).flatten(1)
-        ratio = u / exact[discount]
+        ratio = (nu.unflatten(1, (ASKED, ACTIONS)) + later[..., None]).flatten(1) / exact[discount]
         assert ratio.mean() == pytest.approx(share, abs=0.03)
         assert ratio.max() < 1

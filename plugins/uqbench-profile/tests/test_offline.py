@@ -6,25 +6,17 @@ import pytest
 import torch
 from torch import Tensor
 from uqbench_dqn.sizes import SIZES
+from uqbench_profile import offline_worlds
 from uqbench_profile.config import OfflineBayesConfig, OfflineConfig
 from uqbench_profile.feature_worlds import ACTIONS, SIGMA, WIDTH
 from uqbench_profile.offline_agents import OfflineBayes
 from uqbench_profile.offline_scores import best_value, chosen, exact_truth, posterior, value_of
-from uqbench_profile.offline_worlds import (
-    DISCOUNT,
-    LENGTH,
-    POLICIES,
-    STATES,
-    OfflineLanes,
-    OfflineWorld,
-    policy_values,
-)
+from uqbench_profile.offline_worlds import DISCOUNT, LENGTH, POLICIES, STATES, OfflineWorld
 
 from uqbench.agent import EnvironmentInfo
 from uqbench.testing.same_bits import train
 from uqbench.uncertainty.interval_scores import central_interval
 
-CPU = torch.device("cpu")
 LOGGED = STATES * LENGTH
 
 
@@ -67,13 +59,12 @@ def test_the_oracle_knows_the_posterior_from_what_it_sees_and_its_intervals_cove
     """90 % of 4,800 values of 10 worlds, dependent: within 10 %. Constants have no shape."""
     seeds, config = range(100, 110), OfflineConfig(coverage=coverage)
     world, truth = OfflineWorld.drawn(config, seeds), exact_truth(config, DISCOUNT, seeds)
-    env = OfflineLanes(config, seeds)
+    env = offline_worlds.OfflineLanes(config, seeds)
     info = EnvironmentInfo(env.observation_space, ACTIONS, DISCOUNT, LOGGED * POLICIES + 5)
-    agent = OfflineBayes(info, [s + 999 for s in seeds], OfflineBayesConfig(), CPU)
+    agent = OfflineBayes(info, [s + 999 for s in seeds], OfflineBayesConfig(), torch.device("cpu"))
     *_, last = train(agent, env, LOGGED * POLICIES + 5)
     assert not last.obs.any()  # rest
-    exact = posterior(world, DISCOUNT)
-    stated = agent.uncertainty(truth.obs)
+    exact, stated = posterior(world, DISCOUNT), agent.uncertainty(truth.obs)
     assert (stated.mean.flatten(1) - exact.mean).abs().max() < 1e-4
     assert (stated.epistemic_var.sqrt().flatten(1) / exact.std - 1).abs().max() < 1e-4
     z = (exact.mean - world.values(DISCOUNT).flatten(1)) / exact.std
@@ -104,7 +95,7 @@ def test_the_oracle_knows_the_posterior_from_what_it_sees_and_its_intervals_cove
 
 def test_each_transition_is_shown_once_for_every_policy_with_that_policy_s_next_action():
     config = OfflineConfig(coverage="mixed")
-    env, world = OfflineLanes(config, [1, 2]), OfflineWorld.drawn(config, [1, 2])
+    env, world = offline_worlds.OfflineLanes(config, [1, 2]), OfflineWorld.drawn(config, [1, 2])
     obs, valid = env.reset()
     counts = torch.zeros(2, POLICIES, STATES)
     for _ in range(LOGGED * POLICIES):
@@ -131,7 +122,7 @@ def test_data_are_logged_by_whom_the_coverage_says():
     """After a trajectory's first four actions in five are the behaviour's, and half the others."""
     for coverage in ("expert", "poor"):
         world = OfflineWorld.drawn(OfflineConfig(coverage=coverage), range(20))
-        values = policy_values(world, DISCOUNT)
+        values = offline_worlds.policy_values(world, DISCOUNT)
         who = values.argmax(-1) if coverage == "expert" else values.argmin(-1)
         own = world.policies[torch.arange(20), who].gather(-1, world.state)
         later = torch.arange(LOGGED) % LENGTH > 0
@@ -147,7 +138,7 @@ def test_lanes_do_not_depend_on_each_other():
 
 def test_no_policy_is_better_than_the_best_and_each_is_worth_what_it_is():
     world = OfflineWorld.drawn(OfflineConfig(), range(5))
-    values, best = policy_values(world, DISCOUNT), best_value(world, DISCOUNT)
+    values, best = offline_worlds.policy_values(world, DISCOUNT), best_value(world, DISCOUNT)
     for policy in range(POLICIES):
         own = value_of(world, world.policies[:, policy], DISCOUNT)
         torch.testing.assert_close(own, values[:, policy])

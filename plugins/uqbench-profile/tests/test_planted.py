@@ -15,14 +15,10 @@ from uqbench.agent import Uncertainty
 README = Path(__file__).parents[1] / "README.md"
 BANDITS, WORLDS = range(100), range(500, 520)
 NAMES = {
-    "exact": "the exact posterior",
-    "counts": "counts, 1/√(1 + n)",
-    "s-over-root-n": "s/√n",
+    "exact": "the exact posterior", "counts": "counts, 1/√(1 + n)", "s-over-root-n": "s/√n",
     "common-factor": "one common factor × s/√n, ten samples",
-    "constant": "a constant of the right size",
-    "exact-times-3": "the exact shape × 3",
-    "silent": "nothing",
-}
+    "constant": "a constant of the right size", "exact-times-3": "the exact shape × 3",
+    "silent": "nothing"}  # fmt: skip
 
 
 def widths(exact: Tensor, count: Tensor, deviation: Tensor) -> Mapping[str, Tensor]:
@@ -31,13 +27,8 @@ def widths(exact: Tensor, count: Tensor, deviation: Tensor) -> Mapping[str, Tens
     constant = pairs.log().mean(1).exp().view(-1, *[1] * (exact.dim() - 1)).expand_as(exact)
     by_sample = torch.where(count > 0, deviation / count.clamp(min=1).sqrt(), 1.0)
     return {
-        "exact": exact,
-        "counts": 1 / (1 + count).sqrt(),
-        "s-over-root-n": by_sample,
-        "common-factor": by_sample,
-        "constant": constant,
-        "exact-times-3": 3 * exact,
-    }
+        "exact": exact, "counts": 1 / (1 + count).sqrt(), "s-over-root-n": by_sample,
+        "common-factor": by_sample, "constant": constant, "exact-times-3": 3 * exact}  # fmt: skip
 
 
 def before(mean: Tensor, std: Tensor, exact: Tensor) -> tuple[float, float]:
@@ -64,8 +55,7 @@ def of_bandits() -> Mapping[str, list[float]]:
     cell = table.kind < len(CELLS)
     found = {}
     typical = std[cell].reshape(len(BANDITS), -1).log().mean(1).exp()[:, None, None]
-    of = {**widths(std, count, deviation), "constant": typical.expand_as(std)}
-    for name, own in of.items():
+    for name, own in {**widths(std, count, deviation), "constant": typical.expand_as(std)}.items():
         parts = [x[cell].reshape(len(BANDITS), -1) for x in (mean, own, std)]
         new = bandit_scores.scores(table, Uncertainty(mean=mean, epistemic_var=own.square()))
         after = [float(new[n].mean()) for n in ("epistemic_shape", "epistemic_scale", "decisions")]
@@ -88,8 +78,7 @@ def cell(value: float) -> str:
 def test_the_readme_s_table_of_planted_widths_is_what_the_scores_say(planted):
     """All state exact means; before: the first version of the scores on the one-hot bandits."""
     bandits, linear = of_bandits(), of_features(planted, "linear", 0.0)
-    ring = of_features(planted, "ring", 0.7)
-    rows = []
+    ring, rows = of_features(planted, "ring", 0.7), []
     for key, name in NAMES.items():
         cells = [
             ", ".join(cell(x) for x in part) if part else "–"

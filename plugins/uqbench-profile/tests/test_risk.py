@@ -7,17 +7,11 @@ from itertools import product
 import pytest
 import torch
 from torch import Tensor
+from uqbench_profile import risk_truth
 from uqbench_profile.bandit_agents import Climatology
 from uqbench_profile.psrl import DeepSeaPSRL
 from uqbench_profile.risk_bets import BestForCVaR, RiskBets
-from uqbench_profile.risk_truth import (
-    ALPHA,
-    best_for_cvar,
-    best_for_mean,
-    cvar,
-    exact_truth,
-    risk_control,
-)
+from uqbench_profile.risk_truth import ALPHA, best_for_cvar, best_for_mean, cvar, exact_truth
 from uqbench_profile.risk_worlds import BOLD, CAUTIOUS, WORLDS
 from uqbench_profile.rows import oracle
 
@@ -82,15 +76,14 @@ def perfect(value: Callable[[Law], float]) -> Tensor:
 
 
 def score(policy: Tensor) -> float:
-    return float(risk_control(policy[None]))
+    return float(risk_truth.risk_control(policy[None]))
 
 
 # --- truth ---------------------------------------------------------------------------------------
 
 
 def test_the_cvar_of_a_policy_is_that_of_all_that_may_happen() -> None:
-    generator = torch.Generator().manual_seed(0)
-    policies = torch.randint(2, (20, STATES), generator=generator)
+    policies = torch.randint(2, (20, STATES), generator=torch.Generator().manual_seed(0))
     for policy, found in zip(policies, cvar(policies), strict=True):
         expected = [worst_quarter(law(int(start), policy)) for start in WORLDS.starts]
         assert found.tolist() == pytest.approx(expected, abs=1e-9)
@@ -111,15 +104,13 @@ def test_the_best_policy_for_the_mean_has_the_highest_mean_of_all_deterministic_
     truth = exact_truth(NoConfig(), 1.0, [0])
     value, other = (truth.evaluate(x[None]).q[0].amax(-1) for x in (best_for_mean(), perfect(mean)))
     torch.testing.assert_close(other, value, rtol=0, atol=1e-12)
-    generator = torch.Generator().manual_seed(0)
-    policies = torch.randint(2, (500, STATES), generator=generator)
+    policies = torch.randint(2, (500, STATES), generator=torch.Generator().manual_seed(0))
     assert (truth.evaluate(policies).q.amax(-1) <= value + 1e-12).all()
 
 
 @pytest.mark.parametrize("discount", [1.0, 0.9])
 def test_moments_of_the_return_are_those_of_what_may_happen(discount: float) -> None:
-    generator = torch.Generator().manual_seed(1)
-    policy = torch.randint(2, (STATES,), generator=generator)
+    policy = torch.randint(2, (STATES,), generator=torch.Generator().manual_seed(1))
     found = exact_truth(NoConfig(), discount, [0]).evaluate(policy[None])
     for state, action in product(range(STATES), (CAUTIOUS, BOLD)):
         of = of_action(state, action, policy, discount)
@@ -162,13 +153,11 @@ def test_the_best_policy_looks_at_the_money() -> None:
 def test_caution_is_right_in_some_variants_and_costs_in_others() -> None:
     careful = torch.full((STATES,), CAUTIOUS)
     by_mean, best, careful = cvar(torch.stack([best_for_mean(), best_for_cvar(), careful]))
-    assert (best - by_mean > 0.3).sum() == 3
-    assert (best - careful > 0.2).sum() == 4
+    assert ((best - by_mean > 0.3).sum(), (best - careful > 0.2).sum()) == (3, 4)
 
 
 def test_nothing_can_be_gained_by_what_is_stated() -> None:
-    truth = exact_truth(NoConfig(), 1.0, [0])
-    policy = best_for_mean()[None]
+    truth, policy = exact_truth(NoConfig(), 1.0, [0]), best_for_mean()[None]
     stated = Uncertainty(mean=torch.ones(1, STATES, 2), aleatoric_var=torch.zeros(1, STATES, 2))
     assert truth.scores is not None
     assert truth.scores(stated, policy) == truth.scores(Uncertainty(), policy)
@@ -193,8 +182,7 @@ def test_the_oracle_has_at_least_095_and_what_learns_nothing_at_most_005() -> No
     made = oracle(info(), SEEDS, NoConfig(), CPU)
     assert isinstance(made, BestForCVaR)
     assert asked(made).min() >= 0.95
-    random = UniformRandom(info(), SEEDS, UniformRandomConfig(), CPU)
-    assert asked(random).mean() <= 0.05
+    assert asked(UniformRandom(info(), SEEDS, UniformRandomConfig(), CPU)).mean() <= 0.05
     assert asked(Climatology(info(), SEEDS, NoConfig(), CPU)).max() <= 0.05
     for action in (CAUTIOUS, BOLD):
         constant = ConstantAction(info(), SEEDS, ConstantActionConfig(action=action), CPU)
@@ -207,10 +195,8 @@ def test_untrained_networks_have_at_most_005() -> None:
     suite = read_suites(host, check=()).suite("profile")
     method = next(one for one in suite.methods if one.name == "untrained")
     budget = ("paper", suite.budgets["paper"])
-    task = suite.task("risk-bets")
-    config = method_config(method, task, host, where="untrained", budget=budget)
-    agent = method.spec(host).load_factory()(info(), SEEDS, config, CPU)
-    assert asked(agent).mean() <= 0.05
+    config = method_config(method, suite.task("risk-bets"), host, where="untrained", budget=budget)
+    assert asked(method.spec(host).load_factory()(info(), SEEDS, config, CPU)).mean() <= 0.05
 
 
 def test_the_oracle_of_a_sea_is_no_other_than_before() -> None:
@@ -249,8 +235,7 @@ def test_what_follows_an_action_is_as_often_as_the_table_says() -> None:
     assert out.valid is not None
     assert out.next_valid.all()
     assert ((out.valid.sum(-1) == 2) == on).all()
-    won = obs[:, -1] + out.reward
-    torch.testing.assert_close(out.next_obs[:, -1], won)
+    torch.testing.assert_close(out.next_obs[:, -1], obs[:, -1] + out.reward)
     for s, a in product(range(STATES), (CAUTIOUS, BOLD)):
         of = (state == s) & (action == a)
         n = int(of.sum())

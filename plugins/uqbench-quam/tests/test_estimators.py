@@ -21,13 +21,8 @@ SMALL = {"hidden": (8,)}
 SEARCH = {"search_steps": 6, "period": 2, **SMALL}
 CHAIN = {"iterations": 40, "cycles": 2, "samples": 5, "chain_batch_size": 10, **SMALL}
 DESCENT = {
-    "iterations": 20,
-    "states": 5,
-    "rank": 3,
-    "samples": 4,
-    "descent_batch_size": 10,
-    **SMALL,
-}
+    "iterations": 20, "states": 5, "rank": 3, "samples": 4, "descent_batch_size": 10, **SMALL,
+}  # fmt: skip
 CASES = {
     "quam": (Quam, QuamConfig(**SEARCH)),
     "quam-best": (Quam, QuamConfig(models="best", **SEARCH)),
@@ -55,8 +50,7 @@ def test_a_lane_is_the_same_alone_and_among_others_and_parts_add_up(name, settin
     if setting == "regression" and name == "quam":
         config = replace(config, models="best")
     task = toy(0 if setting == "regression" else 3, reference=setting == "given")
-    alone = predict(kind, config, task, [7])
-    group = predict(kind, config, task, [5, 4, 7])
+    alone, group = predict(kind, config, task, [7]), predict(kind, config, task, [5, 4, 7])
     for field in ("total", "aleatoric", "epistemic", "probs", "mean", "highest", "score"):
         one, among = getattr(alone, field), getattr(group, field)
         assert (one is None) == (among is None)
@@ -67,8 +61,7 @@ def test_a_lane_is_the_same_alone_and_among_others_and_parts_add_up(name, settin
     assert (group.epistemic > -1e-12).all()
     assert group.epistemic.shape == (3, 7)
     if setting == "regression":
-        assert group.unit == "variance"
-        assert group.mean.shape == (3, 7)
+        assert (group.unit, group.mean.shape) == ("variance", (3, 7))
     else:
         assert group.unit == "nats"
         assert torch.allclose(group.probs.sum(-1), torch.ones(3, 7, dtype=torch.float64))
@@ -76,9 +69,7 @@ def test_a_lane_is_the_same_alone_and_among_others_and_parts_add_up(name, settin
             assert ((group.highest > 0) & (group.highest <= 1 + 1e-12)).all()
 
 
-def test_in_setting_b_every_estimator_reports_the_reference_models_entropy_as_aleatoric(
-    toy, predict, points
-):
+def test_in_setting_b_all_report_the_reference_models_entropy_as_aleatoric(toy, predict, points):
     task = toy(reference=True)
     reference = task.reference_model([1]).log_probs(points[None])
     for kind, config in CASES.values():

@@ -45,14 +45,12 @@ def test_a_lane_of_a_batch_is_an_agent_of_its_own(lane):
     agent = Counter(seeds)
     for _ in range(4):
         agent.observe(None)
-    obs = torch.zeros(3, 1, 2)
-    single = Counter([seeds[lane]])
+    obs, single = torch.zeros(3, 1, 2), Counter([seeds[lane]])
     state = torch.load(io.BytesIO(exported_agent(agent, single, lane, 3, obs)), weights_only=True)
     restored = Counter([0])
     restored.load_state_dict(state)
     assert restored.numbers.tolist() == [[seeds[lane] + 4] * 3]
-    assert restored.shared.tolist() == [0, 1, 2]
-    assert restored.steps == 4
+    assert (restored.shared.tolist(), restored.steps) == ([0, 1, 2], 4)
 
 
 def test_a_state_that_has_no_part_for_each_lane_is_refused():
@@ -100,8 +98,7 @@ def results(tmp_path_factory: pytest.TempPathFactory):
 
 
 def test_keeping_changes_no_identity(results):
-    planned = uqbench.plan("toy", **RUNS, out=results.origin)
-    assert set(planned.runs["state"]) == {"finished"}
+    assert set(uqbench.plan("toy", **RUNS, out=results.origin).runs["state"]) == {"finished"}
 
 
 def test_an_exported_agent_evaluates_as_its_run_did(results):

@@ -71,8 +71,7 @@ def test_a_recorded_loop_is_the_run_that_uqbench_makes_of_it(tmp_path, own):
     (tmp_path / "forward.py").write_text(FORWARD)
     run = uqbench.run(
         "toy", methods=f"{tmp_path}/forward.py:Forward", tasks="long", seeds=[3], workers=1,
-        out=tmp_path / "theirs", progress=False,
-    )  # fmt: skip
+        out=tmp_path / "theirs", progress=False)  # fmt: skip
     for frame in (mine.episodes(), run.episodes()):
         assert frame["length"].sum() > 600
     columns = ["step", "phase", "end", "length", "return", "discounted_return"]
@@ -102,8 +101,7 @@ def test_its_row_says_self_run_and_ranks_beside_runs_that_others_check(tmp_path)
 
 
 def test_a_vector_environment_is_recorded_too(tmp_path):
-    envs = gymnasium.vector.SyncVectorEnv([corridor])
-    recorded = record(tmp_path, env=envs)
+    recorded = record(tmp_path, env=gymnasium.vector.SyncVectorEnv([corridor]))
     recorded.reset()
     for _ in range(recorded.steps):
         recorded.step(np.array([1]))
@@ -144,8 +142,7 @@ def test_a_trained_agent_is_evaluated_as_at_the_end_of_its_run(tmp_path):
     alone = uqbench.evaluate(lambda obs: 1, "toy", "short")
     assert alone["value"].to_dict() == {"evaluation_return": stored}
     assert alone["better"].to_dict() == {"evaluation_return": "max"}
-    worse = uqbench.evaluate(lambda obs: 0, "toy", "short")
-    assert worse["value"]["evaluation_return"] < stored
+    assert uqbench.evaluate(lambda obs: 0, "toy", "short")["value"]["evaluation_return"] < stored
 
 
 class Model:
@@ -161,12 +158,9 @@ def of_a_batch(obs):
 
 
 FORMS = {
-    "function": lambda obs: 1,
-    "model": Model(),
-    "its predict": Model().predict,
-    "batch": of_a_batch,
-    "tensor": lambda obs: torch.ones(1, requires_grad=True).long(),
-}
+    "function": lambda obs: 1, "model": Model(), "its predict": Model().predict,
+    "batch": of_a_batch, "tensor": lambda obs: torch.ones(1, requires_grad=True).long(),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("policy", FORMS.values(), ids=FORMS)
@@ -208,9 +202,7 @@ class Halved(gymnasium.RewardWrapper):
 
 
 @pytest.mark.parametrize("vector", [False, True])
-def test_a_wrapper_that_changes_rewards_is_refused_and_one_around_the_record_is_not(
-    tmp_path, vector
-):
+def test_a_wrapper_that_changes_rewards_is_refused_and_one_around_a_record_not(tmp_path, vector):
     def made(wrapped: bool):
         env = gymnasium.wrappers.RecordEpisodeStatistics(corridor())
         return Halved(env) if wrapped else env
@@ -255,9 +247,7 @@ def test_what_a_loop_raises_is_what_its_owner_sees(tmp_path):
     walked(record(tmp_path))
 
 
-def test_a_recorded_loop_proves_what_it_learned_by_its_optimizer_and_beside_others(
-    tmp_path, monkeypatch
-):
+def test_a_recorded_loop_proves_learning_by_its_optimizer_and_beside_others(tmp_path, monkeypatch):
     """A pole falls to one side: always the same push is worse than any, towards its fall better."""
     monkeypatch.delenv("UQBENCH_PLUGINS")
     network = torch.nn.Linear(4, 2)
@@ -269,8 +259,7 @@ def test_a_recorded_loop_proves_what_it_learned_by_its_optimizer_and_beside_othe
     def loop(method: str, learns: bool) -> dict[str, float]:
         env = uqbench.record(
             None, "cartpole", "cartpole", method=method, budget="smoke", out=tmp_path / "out",
-            policy=lambda obs: int(network(torch.as_tensor(obs).float()).argmax()),
-        )  # fmt: skip
+            policy=lambda obs: int(network(torch.as_tensor(obs).float()).argmax()))  # fmt: skip
         env.reset()
         for t in range(env.steps):
             *_, terminated, truncated, _ = env.step(1)

@@ -16,7 +16,6 @@ from uqbench.agent import EnvironmentInfo
 from uqbench.runner.train.loop_agent import RecordedLanes, train
 from uqbench.runner.train.recorder import Recorder
 
-CPU = torch.device("cpu")
 CONFIG = SB3Config(learning_rate=3e-3, learning_starts=32, exploration_steps=200, hidden=16,
                    target_update_interval=50, quantiles=5)  # fmt: skip
 
@@ -37,7 +36,7 @@ class Choice(gymnasium.Env):
 
 def run(kind: type[DQN], steps: int = 600, actors: int = 1) -> tuple[DQN, list[dict]]:
     lanes = GymnasiumLanes(Choice, [3 + actor for actor in range(actors)])
-    recorder = Recorder(1, steps, (), CPU, actors=actors)
+    recorder = Recorder(1, steps, (), torch.device("cpu"), actors=actors)
     agent = kind(EnvironmentInfo(lanes.observation_space, 2, 0.9, steps, actors=actors), CONFIG)
     train(agent, RecordedLanes(lanes, steps, recorder, lambda step: None), steps, 5, actors)
     return agent, recorder.finish()
@@ -64,8 +63,7 @@ def test_it_learns_every_step_is_recorded_and_the_same_seed_gives_the_same_episo
 def test_with_actors_it_learns_from_all_of_them_with_as_many_gradient_steps(kind, trained):
     agent, [(_, episodes)] = run(kind, actors=4)
     assert agent.policy(np.ones(3, np.float32)) == 1
-    assert episodes["length"].sum() == 600
-    assert agent.model.num_timesteps == 600
+    assert (episodes["length"].sum(), agent.model.num_timesteps) == (600, 600)
     # the library learns after its first steps beyond learning_starts, which come four by four
     assert abs(agent.model._n_updates - trained[kind][0].model._n_updates) <= 4
     _, [(_, repeated)] = run(kind, actors=4)
@@ -88,8 +86,7 @@ def test_what_they_predict_is_what_was_paid(trained):
     q = trained[DQN][0].uncertainty(obs)
     assert q.mean.shape == (1, 2, 2)
     assert q.return_atoms is None
-    agent = trained[QRDQN][0]
-    stated = agent.uncertainty(obs)
+    stated = trained[QRDQN][0].uncertainty(obs)
     assert stated.return_atoms.shape == stated.return_probs.shape == (1, 2, 2, 5)
     assert (stated.return_probs.sum(-1) - 1).abs().max() < 1e-6
     assert torch.equal(stated.mean.argmax(-1), torch.ones(1, 2, dtype=torch.int64))

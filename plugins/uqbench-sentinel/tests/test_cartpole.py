@@ -56,8 +56,7 @@ def test_every_lane_is_the_package_bit_for_bit():
         for lane, env in enumerate(envs):
             expected, reward, terminated, truncated, _ = env.step(int(action[lane]))
             assert np.array_equal(outcome.next_obs[lane].numpy(), expected)
-            assert outcome.reward[lane] == reward
-            assert outcome.terminated[lane] == terminated
+            assert (outcome.reward[lane], outcome.terminated[lane]) == (reward, terminated)
             assert outcome.truncated[lane] == (truncated and not terminated)
             assert outcome.events["falls"][lane] == terminated
             if terminated or truncated:
@@ -163,7 +162,7 @@ def test_the_query_states_are_upright_and_most_unseen_ones_have_fallen():
     assert torch.equal(fallen.sort(-1).values, upright.sort(-1).values)
 
 
-CPU = torch.device("cpu")
+CPU, CONFIG = torch.device("cpu"), agents.CartPoleScriptConfig()
 INFO = EnvironmentInfo(spaces.Box(-np.inf, np.inf, (4,)), 2, 0.99, total_steps=1000)
 EPISODES = 100
 
@@ -176,7 +175,7 @@ def test_another_action_or_environment_is_refused():
     other = EnvironmentInfo(spaces.Box(-1, 1, (25,)), 5, 0.99, total_steps=1000)
     for agent in (agents.PushToTheFall, agents.LinearQuadratic):
         with pytest.raises(UqbenchError, match="expected the environment cartpole"):
-            agent(other, [0], agents.CartPoleScriptConfig(), CPU)
+            agent(other, [0], CONFIG, CPU)
 
 
 def balance(agent: Agent) -> Evaluated:
@@ -186,7 +185,7 @@ def balance(agent: Agent) -> Evaluated:
 
 def test_the_regulator_never_falls_and_the_script_always_does():
     exploring = agents.CartPoleScriptConfig(epsilon_final=0.05, epsilon_decay_steps=10)
-    for config in (agents.CartPoleScriptConfig(), exploring):  # evaluation does not explore
+    for config in (CONFIG, exploring):  # evaluation does not explore
         assert not balance(agents.LinearQuadratic(INFO, [0], config, CPU)).counts[2].any()
         assert balance(agents.PushToTheFall(INFO, [0], config, CPU)).counts[2].all()
 
@@ -227,8 +226,7 @@ def test_the_scale_of_the_score_is_that_of_random_play_and_of_the_regulator():
 def test_the_linearization_is_the_textbook_formula():
     """Barto, Sutton & Anderson's equations at the upright position; 1.1 kg in all, pole 0.1 kg."""
     a, b = agents.linearized()
-    turn = 0.5 * (4 / 3 - 0.1 / 1.1)
-    expected = np.eye(4)
+    turn, expected = 0.5 * (4 / 3 - 0.1 / 1.1), np.eye(4)
     expected[0, 1] = expected[2, 3] = 0.02
     expected[3, 2] = 0.02 * 9.8 / turn
     expected[1, 2] = -0.02 * 0.05 / 1.1 * 9.8 / turn
@@ -244,6 +242,5 @@ def test_the_gain_satisfies_the_riccati_equation_and_stabilizes():
     assert np.abs(np.linalg.eigvals(closed)).max() < 1
     # the cost of the closed loop, by its own Lyapunov equation, gives the same gain
     stage = np.eye(4) + 1e-3 * np.outer(gain, gain)
-    system = np.eye(16) - np.kron(closed.T, closed.T)
-    cost = np.linalg.solve(system, stage.flatten()).reshape(4, 4)
+    cost = np.linalg.solve(np.eye(16) - np.kron(closed.T, closed.T), stage.flatten()).reshape(4, 4)
     assert b @ cost @ a / (1e-3 + b @ cost @ b) == pytest.approx(gain, rel=1e-6)

@@ -41,8 +41,7 @@ def test_an_episode_is_one_step_to_the_actions_state():
 
 @pytest.mark.parametrize("rule", ["environment-lanes", "environment-state"])
 def test_a_lane_does_the_same_alone_and_goes_on_from_what_was_saved(rule):
-    make = partial(ThreeStates, BIMODAL)
-    (found,) = results([EnvironmentSubject(name="three", make=make)], rule)
+    (found,) = results([EnvironmentSubject(name="three", make=partial(ThreeStates, BIMODAL))], rule)
     assert found.status == "passed", str(found)
 
 

@@ -31,15 +31,13 @@ def learned() -> tuple[PSRL, torch.Tensor]:
     )
     agent = PSRL(info, WORLDS, ModelBasedConfig(value_samples=39), CPU)
     deque(train(agent, env, 60), maxlen=0)
-    truth = drawn_optimal_truth(config, 0.9, WORLDS)
-    return agent, truth.evaluate(torch.zeros(400, 3)).q
+    return agent, drawn_optimal_truth(config, 0.9, WORLDS).evaluate(torch.zeros(400, 3)).q
 
 
 def chi_square(samples: torch.Tensor, truth: torch.Tensor) -> float:
     """Of the ranks of truths ``[400]`` among 39 samples ``[400, 39]``: 40 ranks in 8 bins."""
     rank = (samples < truth[:, None]).sum(-1)
-    count = (rank // 5).bincount(minlength=BINS)
-    expected = len(rank) / BINS
+    count, expected = (rank // 5).bincount(minlength=BINS), len(rank) / BINS
     return float(((count - expected) ** 2 / expected).sum())
 
 
@@ -47,8 +45,7 @@ def chi_square(samples: torch.Tensor, truth: torch.Tensor) -> float:
 def test_the_ranks_of_the_truth_among_the_exact_posteriors_samples_are_uniform(learned, pair):
     """A right posterior fails one of these tests with probability 1.3e-4."""
     agent, q = learned
-    samples = agent.value_samples()[:, :, pair[0], pair[1]]
-    truth = q[:, pair[0], pair[1]]
+    samples, truth = agent.value_samples()[:, :, pair[0], pair[1]], q[:, pair[0], pair[1]]
     assert chi_square(samples, truth) < REJECTED
     center = samples.mean(1, keepdim=True)
     for factor in (0.6, 1.7):  # too sure, and not sure enough

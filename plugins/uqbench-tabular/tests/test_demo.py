@@ -16,8 +16,7 @@ BOARD = Path(__file__).parents[3] / "leaderboards" / "drawn-worlds" / "demo"
 def test_the_demo_and_the_readme_say_the_headline_of_the_stored_board():
     said = entitled(StoredBoard.read(BOARD), Host.load()).finding
     assert said.startswith("PSRL (0.48) or BQL (0.42) is best of 5 methods. ")
-    readme = (BOARD.parents[2] / "README.md").read_text("utf-8")
-    assert said in " ".join(readme.split())
+    assert said in " ".join((BOARD.parents[2] / "README.md").read_text("utf-8").split())
 
 
 @pytest.mark.long  # a minute on two cores

@@ -45,8 +45,7 @@ def test_one_factor_for_all_tasks_is_the_best_one_in_a_method_s_other_runs(tmp_p
     suite = read_suites(host, check=()).suite("noise-and-ignorance")
     plan = make_plan(suite, host, "smoke", methods=METHODS, device="cpu")
     found = {row.run: row.values["size_at_one_factor"] for row in gather(plan, store)}
-    assert len(found) == 8
-    assert found == at_one_factor(plan, store)
+    assert (len(found), found) == (8, at_one_factor(plan, store))
 
 
 def test_a_budget_that_ranks_by_it_has_its_scores_in_every_reader(tmp_path, monkeypatch):

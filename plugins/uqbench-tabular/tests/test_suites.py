@@ -57,8 +57,7 @@ def test_every_suite_has_a_floor_and_a_ceiling_that_know_the_tasks_config(name, 
 
 
 def test_the_constant_action_of_a_priormdp_is_the_better_one(paper):
-    plan = paper("priormdp")
-    for cell in plan.cells:
+    for cell in paper("priormdp").cells:
         if cell.method.name == "constant-action":
             mdp = WORLDS["priormdp"](cell.task.config).mdp
             always = torch.eye(2).double()[:, None].expand(2, *mdp.available.shape)

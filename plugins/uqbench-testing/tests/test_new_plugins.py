@@ -57,8 +57,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     built = folder.glob("*.whl")
     subprocess.run(
         [python, "-m", "pip", "install", *offline, "--ignore-installed", *built],
-        check=True, cwd=folder,
-    )  # fmt: skip
+        check=True, cwd=folder)  # fmt: skip
     return python
 
 
@@ -73,17 +72,14 @@ def test_a_new_plugin_passes_its_tests_and_has_a_row_within_three_minutes(
     def made(*command: str | Path) -> str:
         done = subprocess.run(
             [str(python), *map(str, command)], cwd=tmp_path, capture_output=True, text=True,
-            check=False,
-        )  # fmt: skip
+            check=False)  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    where = made("-c", "import uqbench; print(uqbench.__file__)")
-    assert str(python.parent.parent) in where
+    assert str(python.parent.parent) in made("-c", "import uqbench; print(uqbench.__file__)")
     name = f"new-{kind}"
     made("-m", "uqbench", "plugin", "new", name, "--kind", kind)
-    pip = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation")
-    made(*pip, tmp_path / name)
+    made("-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", tmp_path / name)
     began = time.perf_counter()
     assert "passed" in made("-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path / name)
     assert "failed" not in made("-m", "uqbench", "plugin", "check", name)
@@ -91,8 +87,7 @@ def test_a_new_plugin_passes_its_tests_and_has_a_row_within_three_minutes(
     said = made("-m", "uqbench", "run", "--suite", suite).splitlines()
     (board,) = (line for line in said if line.endswith("/leaderboard.csv"))
     assert time.perf_counter() - began < 60 * MINUTES
-    methods = [line.split(",")[0] for line in (tmp_path / board).read_text().splitlines()]
-    assert len(methods) >= 2
+    assert len([line.split(",")[0] for line in (tmp_path / board).read_text().splitlines()]) >= 2
     if kind == "figure":
         what = ("--what", "returns-by-task", "--to", tmp_path / "pictures")
         made("-m", "uqbench", "plot", (tmp_path / board).parent, *what)

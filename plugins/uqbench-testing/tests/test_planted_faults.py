@@ -23,8 +23,6 @@ from uqbench.estimator import Data, Dataset, Estimator, EvaluationSet, Predictiv
 from uqbench.risk import MeanStd
 from uqbench.specs import NoConfig
 
-CPU = torch.device("cpu")
-
 
 def outcome(subject, check) -> tuple[str, str]:
     (result,) = results([subject], only=check)
@@ -142,8 +140,7 @@ DEEP = [
 @pytest.mark.parametrize(("kind", "check", "status"), DEEP)
 def test_a_deep_agent_that_learns_slowly_is_judged_too(kind, check, status):
     config = RandomizedPriorConfig(hidden=(32,), learning_starts=20, batch_size=16, channels=4)
-    subject = AgentSubject(name="deep", factory=kind, config=config)
-    assert outcome(subject, check)[0] == status
+    assert outcome(AgentSubject(name="deep", factory=kind, config=config), check)[0] == status
 
 
 class Residuals(Estimator):
@@ -236,7 +233,7 @@ def constant(said):
 
 def estimator(kind: Any, classes: int = 0) -> EstimatorSubject:
     def make(problem, seeds):
-        return kind(problem, list(seeds), NoConfig(), CPU)
+        return kind(problem, list(seeds), NoConfig(), torch.device("cpu"))
 
     return EstimatorSubject(name="mine", make=make, dataset=DrawnPoints(classes))
 
@@ -285,8 +282,7 @@ def cut(step):
 @pytest.mark.parametrize(("kind", "status"), [(DQN, "passed"), (given(DQN, observe=cut), "failed")])
 def test_a_slow_learner_that_bootstraps_is_not_refused(kind, status):
     """It learns in the last bits of its weights."""
-    config = replace(SMALL, learning_rate=1e-7)
-    subject = AgentSubject(name="slow", factory=kind, config=config)
+    subject = AgentSubject(name="slow", factory=kind, config=replace(SMALL, learning_rate=1e-7))
     assert outcome(subject, "agent-truncation")[0] == status
 
 

@@ -1,17 +1,26 @@
-"""UA-DQN: its actions, its objective, its uncertainties."""
+"""UA-DQN: its actions, uncertainties and map; its gradient steps against NumPy."""
 
 import math
 from functools import partial
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from by_hand import Adam, Arrays, minibatches
 from gymnasium import spaces
+from numpy.typing import NDArray
+from uqbench_report.state_map import map_beliefs, map_truth
 from uqbench_uadqn.agent import UADQN
+from uqbench_uadqn.cliff.policy_truth import exact_truth
 from uqbench_uadqn.config import UADQNConfig
 from uqbench_uadqn.uncertainty import aleatoric_var, epistemic_var
 
+import uqbench
 from uqbench.agent import EnvironmentInfo
 from uqbench.lanes import Normal
+from uqbench.plots.render import svg
+from uqbench.plots.state_map import figure
 from uqbench.registry import Host
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.worlds import act, transitions
@@ -32,8 +41,7 @@ def test_actions_follow_the_formula_of_section_2_4(t):
     agent = small_agent(aleatoric_weight=0.5, epistemic_weight=2.0)
     agent.clock.load_state_dict({"t": t})
     obs = OBS[:, 0]
-    chosen = act(agent, obs)
-    main = agent.online(obs[:, None])[:, 0]
+    chosen, main = act(agent, obs), agent.online(obs[:, None])[:, 0]
     a, b = agent.posterior(obs[:, None])[:, :, 0].unbind(1)
     noise = Normal((0, 1), "thompson", (4,)).at(t)
     for lane in range(2):
@@ -141,8 +149,7 @@ def test_the_prior_has_the_known_scale(observation, n_actions, config, expected)
 def test_it_conforms(exploration, conforms):
     config = UADQNConfig(
         learning_starts=40, target_sync_period=45, replay_capacity=150, hidden=(16,), channels=4,
-        exploration=exploration,
-    )  # fmt: skip
+        exploration=exploration)  # fmt: skip
     conforms(UADQN, config)
 
 
@@ -166,3 +173,116 @@ def test_compiled_updates_agree_with_eager_ones(backend, monkeypatch):
     states = [agent.optimizer.state_dict() for agent in (eager, compiled)]
     torch.testing.assert_close(states[1]["means"], states[0]["means"], rtol=1e-4, atol=1e-7)
     torch.testing.assert_close(states[1]["squares"], states[0]["squares"], rtol=1e-4, atol=1e-9)
+
+
+ACTIONS, QUANTILES, BATCH, STEPS, RATE, NOISE = 3, 4, 6, 8, 1e-2, 0.7
+EPSILON = 1e-3
+"""Adam's: where κ = 0, gradients are sums of few values, and some cancel but for rounding."""
+LEVELS = (np.arange(QUANTILES) + 0.5) / QUANTILES
+PARTS = ("0.weight", "0.bias", "1.weight", "1.bias")
+CONFIG: dict[str, Any] = {
+    "hidden": (5,), "quantiles": QUANTILES, "batch_size": BATCH, "learning_starts": 30,
+    "replay_capacity": 40, "learning_rate": RATE, "learn_period": 1, "target_sync_period": 50,
+    "noise_scale": NOISE, "adam_epsilon": EPSILON}  # fmt: skip
+
+
+def parameters(agent: UADQN) -> Arrays:
+    """The main network ``m``, its target copy ``t``, the samples ``a`` and ``b`` of the weights."""
+    found: Arrays = {}
+    for prefix, network in {"m": agent.online, "t": agent.target, "ab": agent.posterior}.items():
+        for part, of in zip(PARTS, network.parameters(), strict=True):
+            own = of.detach()[0].double().numpy().copy()
+            each = [own] if len(prefix) == 1 else [*own]
+            found |= {f"{n}{part}": x for n, x in zip(prefix, each, strict=True)}
+    return found
+
+
+def outputs(known: Arrays, of: str, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Hidden units, and quantiles ``[B, A, N]``."""
+    hidden = np.maximum(x @ known[f"{of}0.weight"] + known[f"{of}0.bias"], 0)
+    out = hidden @ known[f"{of}1.weight"] + known[f"{of}1.bias"]
+    return hidden, out.reshape(len(x), ACTIONS, QUANTILES)
+
+
+@pytest.mark.parametrize("kappa", [0.0, 0.5])
+def test_ua_dqn_s_gradient_steps_are_those_of_its_formulas(kappa):
+    """Clements et al. 2019: equation 1 for each network, and the anchors of Pearce et al. 2018.
+
+    Targets are the main network's, of the action that is greedy by its mean. A sample's penalty is
+    ``σ² / (s² n) ‖θ − θ⁰‖²``, s the mean over its tensors of their standard deviation.
+    """
+    info = EnvironmentInfo(spaces.Box(-1, 1, (4,)), ACTIONS, discount=0.9, total_steps=100)
+    agent = UADQN(info, [7], UADQNConfig(**CONFIG, kappa=kappa), torch.device("cpu"))
+    before = parameters(agent)
+    stream, own, adam = transitions([7], (4,), ACTIONS, 60), dict(before), Adam(RATE, EPSILON)
+    batches = minibatches(agent, stream, STEPS, lambda: {"stored": int(agent.replay.stored)})
+    scales = {n: np.mean([before[f"{n}{p}"].std(ddof=1) for p in PARTS]) for n in "ab"}
+    for batch in batches:
+        _, later = outputs(own, "t", batch["next_obs"])
+        best = later.mean(2).argmax(1)
+        goes_on = 0.9 * (1 - batch["terminated"])[:, None]
+        target = batch["reward"][:, None] + goes_on * later[np.arange(BATCH), best]
+        taken = np.arange(BATCH), batch["action"].astype(int)
+        gradients: Arrays = {}
+        for of in "mab":
+            hidden, predicted = outputs(own, of, batch["obs"])
+            u = target[:, None] - predicted[taken][:, :, None]  # [B, N, samples]
+            slope = np.clip(u, -kappa, kappa) if kappa else np.sign(u)
+            pull = np.abs(LEVELS[:, None] - (u < 0)) * slope
+            g = np.zeros_like(predicted)
+            g[taken] = -pull.mean(2) / BATCH
+            g = g.reshape(BATCH, -1)
+            inner = g @ own[f"{of}1.weight"].T * (hidden > 0)
+            each = batch["obs"].T @ inner, inner.sum(0), hidden.T @ g, g.sum(0)
+            for part, gradient in zip(PARTS, each, strict=True):
+                name = f"{of}{part}"
+                gradients[name] = gradient.reshape(own[name].shape)
+                if of != "m":
+                    away = own[name] - before[name]
+                    gradients[name] += 2 * NOISE**2 / (scales[of] ** 2 * batch["stored"]) * away
+        adam.step(own, gradients)
+    for name, value in parameters(agent).items():
+        assert np.abs(value - own[name]).max() < 1e-5, name
+        assert (np.abs(value - before[name]).max() > 0) == (name[0] != "t"), name
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    found = uqbench.run(
+        "windy-cliff", "smoke", methods=["ua-dqn-neutral"], seeds=1, steps=400, workers=1,
+        keep_agents=True, progress=False, out=tmp_path_factory.mktemp("map"))  # fmt: skip
+    return found.agent(found.runs["run"][0])
+
+
+def test_the_truth_is_that_of_the_agents_own_policy(kept):
+    states, beliefs = map_beliefs(kept)
+    truth = map_truth(kept, states)
+    exact = exact_truth(kept.task.config, kept.batch.cell.task.discount, [0])
+    known = exact.evaluate(kept.agent.policy(exact.obs[None]))
+    at = [exact.obs.tolist().index(row) for row in states.obs.tolist()]
+    np.testing.assert_allclose(truth["mean"], known.q[0, at])
+    np.testing.assert_allclose(truth["aleatoric"] ** 2, known.return_variance[0, at], atol=1e-9)
+    np.testing.assert_allclose(truth["epistemic"], abs(beliefs["mean"] - truth["mean"]))
+
+
+def test_a_map_has_what_is_stated_what_is_true_and_their_ratio(kept):
+    states, beliefs = map_beliefs(kept)
+    drawn = figure(states, beliefs, "cliff", map_truth(kept, states))
+    maps = {name: own["value"].to_numpy() for name, own in drawn.data.groupby("map", sort=False)}
+    assert list(maps) == [
+        "epistemic, predicted", "epistemic, error of the mean",
+        "epistemic, predicted over error of the mean",
+        "aleatoric, predicted", "aleatoric, true", "aleatoric, predicted over true"]  # fmt: skip
+    stated, true, ratio = list(maps.values())[3:]
+    noisy = true > 0
+    assert 0 < noisy.sum() < len(noisy)  # there is no wind on the upper row
+    np.testing.assert_allclose(ratio[noisy], stated[noisy] / true[noisy])
+    assert np.isnan(ratio[~noisy]).all()
+    assert "null" not in svg(drawn)
+
+
+def test_without_a_truth_only_what_is_stated_is_drawn(kept):
+    states, beliefs = map_beliefs(kept)
+    assert map_truth(kept, type(states)(states.obs + 1, states.places, states.actions)) == {}
+    names = set(figure(states, beliefs, "cliff", {}).data["map"])
+    assert names == {"epistemic, predicted", "aleatoric, predicted"}

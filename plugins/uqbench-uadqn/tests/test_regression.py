@@ -53,8 +53,7 @@ def test_points_off_the_data_are_far_from_every_cluster():
     x = off_data()
     assert len(x) > 40
     assert min((x - m).abs().min().item() / s for m, s in CLUSTERS) > 5
-    data = COSINE.data(range(50)).inputs.flatten()
-    assert (x[:, None] - data).abs().min() > 0.05
+    assert (x[:, None] - COSINE.data(range(50)).inputs.flatten()).abs().min() > 0.05
 
 
 @pytest.mark.parametrize("task", [COSINE, FUNCTION])
@@ -124,12 +123,10 @@ def test_wide_networks_have_the_kernels_covariance():
 
 
 def test_the_posterior_is_the_prior_without_data_and_the_noise_at_data_seen_often():
-    prior = of.Prior()
-    x = torch.linspace(-2, 2, 7, dtype=torch.float64)
+    prior, x = of.Prior(), torch.linspace(-2, 2, 7, dtype=torch.float64)
     nothing = torch.zeros(0, dtype=torch.float64)
     assert torch.allclose(posterior_var(prior, 0.1, nothing, x), kernel(prior, x, x))
-    once = posterior_var(prior, 0.5, x[:1], x[:1])
-    own = kernel(prior, x[:1], x[:1])
+    once, own = posterior_var(prior, 0.5, x[:1], x[:1]), kernel(prior, x[:1], x[:1])
     assert torch.allclose(once, own * 0.25 / (own + 0.25))  # precision is added
     often = posterior_var(prior, 0.5, x[:1].repeat(100), x[:1])
     assert often.item() == pytest.approx(0.0025, rel=0.01)
@@ -138,8 +135,7 @@ def test_the_posterior_is_the_prior_without_data_and_the_noise_at_data_seen_ofte
 def test_the_function_is_drawn_from_the_prior_with_noise():
     targets = FUNCTION.data(range(3_000)).targets.double()
     x = FUNCTION.data([0]).inputs[0, :, 0].double()
-    expected = kernel(FUNCTION.config, x, x) + 0.01
-    found = targets.square().mean(0)
+    expected, found = kernel(FUNCTION.config, x, x) + 0.01, targets.square().mean(0)
     # relative error of a variance of 3,000 normals: √(2/3000); twenty of them, correlated
     assert ((found / expected - 1).abs() < 5 * (2 / 3_000) ** 0.5).all()
     assert (FUNCTION.exact_var(ON).max() < FUNCTION.exact_var(OFF).median()).item()
@@ -194,8 +190,7 @@ def test_anchored_outputs_end_at_the_maximum_a_posteriori():
     pull = (features.T @ data.targets[0] / 0.25)[:, None, None] + own
     expected = torch.linalg.solve(precision, pull.flatten(1)).unflatten(1, (3, 2))
     weight, bias = (parameter.detach() for parameter in estimator.networks.parameters())
-    found = torch.stack([weight[0, :, 0], bias[0, :, 0]])
-    assert torch.allclose(found, expected, atol=1e-3)
+    assert torch.allclose(torch.stack([weight[0, :, 0], bias[0, :, 0]]), expected, atol=1e-3)
 
 
 def test_anchored_outputs_state_the_variance_over_all_predictions():
@@ -230,8 +225,7 @@ def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(kind, task, confi
 REFUSED = [
     (of.NoisyCosineConfig, {"points": 3}), (of.PriorFunctionConfig, {"noise": 0.0}),
     (of.Prior, {"bias_std": 0.0}), (of.AnchoredQuantilesConfig, {"samples": 1}),
-    (of.AnchoredOutputsConfig, {"networks": 1, "outputs": 1}),
-]  # fmt: skip
+    (of.AnchoredOutputsConfig, {"networks": 1, "outputs": 1})]  # fmt: skip
 
 
 @pytest.mark.parametrize(("config", "settings"), REFUSED)

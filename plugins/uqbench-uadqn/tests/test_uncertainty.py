@@ -57,8 +57,7 @@ def test_the_variance_of_the_estimators_falls_with_n_only_if_outputs_are_uncorre
 
 def some_samples(count: int) -> torch.Tensor:
     """``[4, count, N]``: as many samples of four posteriors."""
-    generator = torch.Generator().manual_seed(1)
-    return torch.randn(4, count, N, generator=generator, dtype=torch.float64)
+    return torch.randn(4, count, N, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
 
 def test_the_total_variance_of_any_posterior_is_the_sum_of_both():

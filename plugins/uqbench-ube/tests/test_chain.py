@@ -33,8 +33,7 @@ def test_returns_have_the_means_and_the_variance_of_the_process():
     config = ChainConfig(mu_1=0.5, mu_2=0.1, sigma=2.0)
     lanes = ChainLanes(config, range(20_000), None, CPU)
     returns = torch.stack([lanes.step(torch.full((20_000,), a)).reward for a in (0, 1)]).double()
-    g = torch.Generator().manual_seed(0)
-    scale = 2.0 * math.sqrt(1 - 0.9**2)
+    g, scale = torch.Generator().manual_seed(0), 2.0 * math.sqrt(1 - 0.9**2)
     rewards = 0.1 + scale * torch.randn(20_000, 150, generator=g).double()
     walked = (rewards * 0.9 ** torch.arange(150).double()).sum(-1)
     assert returns[1].mean().item() == pytest.approx(walked.mean().item(), abs=0.08)
@@ -46,8 +45,7 @@ def test_returns_have_the_means_and_the_variance_of_the_process():
 
 
 def test_every_step_ends_an_episode_and_tells_its_expected_regret():
-    lanes = ChainLanes(ChainConfig(), [0, 1, 2], None, CPU)
-    outcome = lanes.step(torch.tensor([0, 1, 1]))
+    outcome = ChainLanes(ChainConfig(), [0, 1, 2], None, CPU).step(torch.tensor([0, 1, 1]))
     assert outcome.terminated.all()
     assert not outcome.truncated.any()
     assert outcome.events["regret"].tolist() == [0.0, 1.0, 1.0]
@@ -74,13 +72,11 @@ def bonus(seeds, **config) -> agents.BonusDecider:
 
 
 def test_thompson_scores_are_those_of_equation_3():
-    agent = ube([4, 7])
-    env = ChainLanes(ChainConfig(), [0, 1], None, CPU)
+    agent, env = ube([4, 7]), ChainLanes(ChainConfig(), [0, 1], None, CPU)
     decide(agent, env, 2)
     assert agent.visits.tolist() == [[1, 1], [1, 1]]  # each action is tried once first
     decide(agent, env, 8)
-    zeta = Normal([4, 7], "ube-chain/thompson", (2,)).at(10)
-    expected = agent.mean + zeta / agent.visits.sqrt()
+    expected = agent.mean + Normal([4, 7], "ube-chain/thompson", (2,)).at(10) / agent.visits.sqrt()
     torch.testing.assert_close(agent.score(), expected, check_dtype=False)
     stated = agent.uncertainty(torch.zeros(2, 3, dtype=torch.int64))
     assert stated.epistemic_var.shape == (2, 3, 2)
@@ -97,8 +93,7 @@ def test_bonus_scores():
 
 
 def test_means_are_those_of_the_returns():
-    agent = ube([0])
-    paid = [2.0, 5.0, -1.0, 3.0]
+    agent, paid = ube([0]), [2.0, 5.0, -1.0, 3.0]
     obs, yes = torch.zeros(1, dtype=torch.int64), torch.ones(1, dtype=torch.bool)
     for t, reward in enumerate(paid):
         action = torch.tensor([int(t == 1)])

@@ -30,8 +30,7 @@ from uqbench.testing.worlds import RotatingPixels, act, step_of_actors, transiti
 CPU = torch.device("cpu")
 SMALL = {
     "learning_starts": 40, "target_sync_period": 45, "replay_capacity": 150, "hidden": (16,),
-    "channels": 4,
-}  # fmt: skip
+    "channels": 4}  # fmt: skip
 FLAT = EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
 
 
@@ -149,10 +148,8 @@ def test_the_local_uncertainty_is_that_of_the_executed_action_before_its_update(
 
 
 def test_actions_follow_equation_3():
-    agent = flat_agent(beta=3.0)
-    obs = observations(2)
-    chosen = act(agent, obs[0])
-    predicted = agent.uncertainty(obs[0][:, None])
+    agent, obs = flat_agent(beta=3.0), observations(2)
+    chosen, predicted = act(agent, obs[0]), agent.uncertainty(obs[0][:, None])
     zeta = Normal((0, 1), "thompson", (4,)).at(0)
     # one step has been taken in: none, so that the head is what it was
     score = predicted.mean[:, 0] + zeta * predicted.epistemic_var[:, 0].sqrt()
@@ -163,9 +160,7 @@ def test_actions_follow_equation_3():
 
 @pytest.mark.parametrize(("stated", "factor"), [("scaled", 4.0), ("u", 1.0)])
 @pytest.mark.parametrize("initial", [None, 4.0])
-def test_uncertainty_begins_at_the_priors_solution_and_is_stated_by_beta_or_not(
-    initial, stated, factor
-):
+def test_uncertainty_begins_at_the_priors_solution_and_beta_may_scale_it(initial, stated, factor):
     agent = flat_agent(initial_uncertainty=initial, prior=0.5, beta=2.0, stated=stated)
     obs = observations(2)
     act(agent, obs[0])
@@ -201,8 +196,7 @@ def test_the_heads_gradients_never_reach_the_trunk_nor_the_q_values_the_head():
 def test_q_learning_is_dqns():
     """The same transitions and batches give the same network: only actions are chosen otherwise."""
     settings = {"hidden": (6,), "learning_starts": 8, "batch_size": 8, "target_sync_period": 10}
-    ube = flat_agent(**settings)
-    dqn = DQN(FLAT, [0, 1], DQNConfig(**settings), CPU)
+    ube, dqn = flat_agent(**settings), DQN(FLAT, [0, 1], DQNConfig(**settings), CPU)
     for step in transitions([0, 1], (3,), 4, 40):
         ube.act(step.obs)
         ube.observe(step)

@@ -58,8 +58,7 @@ def test_an_iterated_problem_is_the_same_alone_and_among_others_bit_for_bit():
 def test_with_gamma_1_a_finite_horizon_adds_up(solve):
     """A corridor of three states, then the end: a row of zeros, or an absorbing state."""
     local = torch.tensor([[1.0], [2.0], [4.0]])
-    policy = torch.ones(3, 1)
-    transitions = torch.zeros(3, 1, 3)
+    policy, transitions = torch.ones(3, 1), torch.zeros(3, 1, 3)
     transitions[0, 0, 1] = transitions[1, 0, 2] = 1
     assert solve(local, policy, transitions, 1.0)[:, 0].tolist() == pytest.approx([7, 6, 4])
     absorbing = torch.zeros(4, 1, 4)
@@ -197,15 +196,13 @@ def toy() -> tuple[Tensor, Tensor, Tensor]:
         var[state, 0, [state + 1, 3]] = p.var(correction=0)
     a, b = torch.cartesian_prod(ALPHA, BETA).unbind(-1)
     middle = DISCOUNT * b * REWARD
-    values = torch.stack([DISCOUNT * a * middle, middle, torch.full_like(a, REWARD)], -1)
-    return mean, var, values
+    return mean, var, torch.stack([DISCOUNT * a * middle, middle, torch.full_like(a, REWARD)], -1)
 
 
 def solve_toy(local: list[float]) -> list[float]:
     mean, _, _ = toy()
     padded = torch.tensor([*local, 0.0, 0.0]).double()[:, None]
-    u = solve_uncertainty(padded, torch.ones(4, 1).double(), mean, DISCOUNT)
-    return u[:2, 0].tolist()
+    return solve_uncertainty(padded, torch.ones(4, 1).double(), mean, DISCOUNT)[:2, 0].tolist()
 
 
 def test_the_toys_bound_from_the_variance_of_the_mean_values():

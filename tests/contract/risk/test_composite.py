@@ -8,17 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from uqbench.risk import (
-    CVaR,
-    DecisionRule,
-    Expectation,
-    MarginalRisk,
-    MeanStd,
-    RiskMeasure,
-    Wang,
-    additive,
-    compose,
-)
+from uqbench import risk as risks
+from uqbench.risk import CVaR, Expectation, MarginalRisk, MeanStd, Wang, additive, compose
 
 K, N = 3, 4
 examples = settings(max_examples=20, deadline=None, derandomize=True)
@@ -42,8 +33,7 @@ def masses(drawn: list[int]) -> tuple[Tensor, Tensor]:
 def test_the_worst_models_worst_returns_by_hand():
     """CVaR_½ of each: −1, 0, −4; the worse half of the belief: the last, a part of the first."""
     values = torch.tensor([[-1.0, 3.0], [0.0, 0.0], [2.0, -4.0]])
-    even = torch.full((3, 2), 0.5)
-    belief = torch.tensor([0.4, 0.35, 0.25])
+    even, belief = torch.full((3, 2), 0.5), torch.tensor([0.4, 0.35, 0.25])
     given = compose(CVaR(0.5), CVaR(0.5))(values, even, belief)
     assert given.item() == pytest.approx((0.25 * -4 + 0.25 * -1) / 0.5)
 
@@ -75,11 +65,9 @@ def test_it_need_not_be_below_the_total_risk():
     """That order holds on the paper's example 1, not always: −2.71 is below −2 here."""
     values = torch.tensor([[-10.0, 0.0], [-1.9, -1.9]], dtype=torch.float64)
     laws = torch.tensor([[0.1, 0.9], [0.5, 0.5]], dtype=torch.float64)
-    belief = torch.tensor([0.5, 0.5], dtype=torch.float64)
-    half = CVaR(0.5)
+    belief, half = torch.tensor([0.5, 0.5], dtype=torch.float64), CVaR(0.5)
     assert compose(half, half)(values, laws, belief).item() == pytest.approx(-2)
-    total = half(values.flatten(), (belief[:, None] * laws).flatten())
-    assert total.item() == pytest.approx(-2.71)
+    assert half(values.flatten(), (belief[:, None] * laws).flatten()).item() == pytest.approx(-2.71)
 
 
 @pairs
@@ -106,7 +94,7 @@ BELIEF = torch.tensor([0.4, 0.6], dtype=EXACT)
 
 
 @dataclass(frozen=True)
-class Best(RiskMeasure):
+class Best(risks.RiskMeasure):
     """A third party's measure: the highest value with mass."""
 
     def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:
@@ -124,8 +112,7 @@ def test_the_marginal_is_the_mixture_of_the_models():
 
 @pytest.mark.parametrize("measure", [CVaR(0.25), MeanStd(0.5), Best()])
 def test_one_model_or_samples_of_q_are_what_the_measure_says_bit_for_bit(measure):
-    generator = torch.Generator().manual_seed(0)
-    values, probs = torch.rand(2, 4, 3, 7, generator=generator)
-    rule: DecisionRule = MarginalRisk(measure)
+    values, probs = torch.rand(2, 4, 3, 7, generator=torch.Generator().manual_seed(0))
+    rule: risks.DecisionRule = MarginalRisk(measure)
     assert torch.equal(rule.of_distribution(values, probs), measure(values, probs))
     assert torch.equal(rule.of_samples(values), measure.of_quantiles(values))

@@ -73,12 +73,10 @@ def test_a_vector_environment_does_as_its_single_environments(mode, limit):
 def test_a_registered_vector_environment_passes_the_checks():
     spec = EnvironmentSpec(
         name="walk", version="1", factory=lambda config, count: vectorized(count),
-        vector=True, events=("bumps",),
-    )  # fmt: skip
+        vector=True, events=("bumps",))  # fmt: skip
     subject = EnvironmentSubject(
         name="walk", make=lambda seeds, limit: lanes_of(spec, None, seeds, limit, CPU),
-        events=("bumps",), limit=LIMIT,
-    )  # fmt: skip
+        events=("bumps",), limit=LIMIT)  # fmt: skip
     made = {r.check.id: r for r in results([subject])}
     assert [str(r) for r in made.values() if not r.ok] == []
     assert made["environment-lanes"].status == "passed"
@@ -198,10 +196,8 @@ def test_without_a_seed_episodes_differ_and_follow_from_the_last_seed():
         found = []
         for seed in (5, None, None):
             env.reset(seed=seed)
-            steps = [env.step(np.ones(4, np.int64))[0] for _ in range(20)]
-            found.append(np.stack(steps).tobytes())
+            found.append(np.stack([env.step(np.ones(4, np.int64))[0] for _ in range(20)]).tobytes())
         return found
 
     first = seen()
-    assert len(set(first)) == 3
-    assert seen() == first
+    assert (len(set(first)), seen()) == (3, first)

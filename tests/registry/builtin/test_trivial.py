@@ -22,9 +22,7 @@ def uniform(seeds: list[int]) -> trivial.UniformRandom:
     return trivial.UniformRandom(SPEC, seeds, trivial.UniformRandomConfig(), CPU)
 
 
-def acted(
-    agent: trivial.UniformRandom, steps: int, lanes: int, valid: Tensor | None = None
-) -> Tensor:
+def acted(agent: object, steps: int, lanes: int, valid: Tensor | None = None) -> Tensor:
     obs, none = torch.zeros(lanes, 2), torch.zeros(lanes)
     step, actions = step_of_actors(obs, none.long(), none, none > 0, none > 0, obs), []
     for _ in range(steps):
@@ -35,8 +33,7 @@ def acted(
 
 def test_random_actions_are_uniform_over_the_valid_ones():
     valid = torch.tensor([[True] * 4, [False, True, False, True]])
-    actions = acted(uniform([0, 1]), 4000, 2, valid)
-    for lane, chosen in enumerate(actions.T):
+    for lane, chosen in enumerate(acted(uniform([0, 1]), 4000, 2, valid).T):
         counts = np.bincount(chosen, minlength=4)
         assert counts[~valid[lane].numpy()].sum() == 0
         assert stats.chisquare(counts[valid[lane].numpy()]).pvalue > RARE
@@ -44,8 +41,7 @@ def test_random_actions_are_uniform_over_the_valid_ones():
 
 
 def test_the_evaluated_random_policy_is_pure_and_uniform():
-    agent = uniform([1])
-    obs = torch.rand(1, 4000, 2)
+    agent, obs = uniform([1]), torch.rand(1, 4000, 2)
     first = agent.policy(obs)
     assert torch.equal(agent.policy(obs), first)
     assert stats.chisquare(np.bincount(first[0])).pvalue > RARE

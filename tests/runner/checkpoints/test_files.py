@@ -14,12 +14,10 @@ from uqbench.results import Folder, Provenance
 from uqbench.runner import checkpoints
 from uqbench.runner.process import Stop, Stopwatch
 
-CPU = torch.device("cpu")
 PROVENANCE = Provenance(platform="p", device="d", versions={}, content={}, git_revision=None)
 ABOUT = checkpoints.Checkpoint(
     seeds=(3, 4), runs=("a", "b"), step=7, seconds=1.5, cpu_seconds=1.2, resumed=(),
-    began="2026-01-01T00:00:00+00:00", provenance=PROVENANCE,
-)  # fmt: skip
+    began="2026-01-01T00:00:00+00:00", provenance=PROVENANCE)  # fmt: skip
 
 
 def at(path: Path) -> Folder:
@@ -35,7 +33,7 @@ def test_what_is_read_is_what_was_written(tmp_path):
     checkpoints.write(at(tmp_path / "c"), ABOUT, given)
     about = checkpoints.read(at(tmp_path / "c"))
     assert about.model_copy(update={"state": "", "digest": ""}) == ABOUT
-    found = checkpoints.read_state(at(tmp_path / "c"), about, CPU)
+    found = checkpoints.read_state(at(tmp_path / "c"), about, torch.device("cpu"))
     assert torch.equal(found["agent"].pop("weights"), given["agent"].pop("weights"))
     assert torch.equal(found["more"][1].pop(0), given["more"][1].pop(0))
     assert found == given
@@ -135,8 +133,7 @@ def test_checkpoints_are_rarer_where_they_take_long(tmp_path, monkeypatch):
         clock[0] += 1.0
         checkpointer.after(step, slow)
     # the first after 60 s; from then on 100 times the two seconds that one takes
-    assert written == [60, 260, 460]
-    assert told == []
+    assert (written, told) == ([60, 260, 460], [])
 
 
 def test_outside_of_steps_it_ends_at_once():

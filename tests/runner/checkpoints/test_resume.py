@@ -27,10 +27,8 @@ def checkpoints(store: Store) -> list[Path]:
 
 def test_stopped_at_every_boundary_it_equals_an_unbroken_one(batch, run, unbroken, tmp_path):
     store = Store(tmp_path)
-    found = [began(run(batch, store, until=step))[0] for step in STOPS]
-    assert found == [0, *STOPS[:-1]]
-    assert began(run(batch, store)) == [600]
-    assert digests(store, batch) == unbroken
+    assert [began(run(batch, store, until=step))[0] for step in STOPS] == [0, *STOPS[:-1]]
+    assert (began(run(batch, store)), digests(store, batch)) == ([600], unbroken)
     record = store.read(batch.runs[0].folder).record
     assert record is not None
     assert [one.step for one in record.resumed] == list(STOPS)
@@ -42,10 +40,8 @@ def test_stopped_at_every_boundary_it_equals_an_unbroken_one(batch, run, unbroke
 def test_a_checkpoint_of_other_code_is_refused_by_name(batch, run, tmp_path, kind, change):
     store = Store(tmp_path)
     run(batch, store, until=100)
-    record = store.read(batch.runs[0].folder).record
-    made = record.provenance
-    origin = find_resume_point(batch.runs, store, made)
-    assert origin.about.step == 100
+    made = store.read(batch.runs[0].folder).record.provenance
+    assert find_resume_point(batch.runs, store, made).about.step == 100
     own = {**getattr(made, kind)}
     assert own  # else nothing could be other
     here = made.model_copy(update={kind: change(own)})
@@ -70,8 +66,7 @@ def test_lanes_not_wanted_any_more_execute_along_and_are_not_stored(batch, run, 
     assert began(run(last, store)) == [200]
     assert digests(store, last) == unbroken[2:]
     assert [store.read(r.folder).state for r in first.runs] == [RunState.ABANDONED] * 2
-    assert began(run(first, store)) == [100]
-    assert digests(store, batch) == unbroken
+    assert (began(run(first, store)), digests(store, batch)) == ([100], unbroken)
     assert checkpoints(store) == []
 
 
@@ -114,14 +109,9 @@ CELL = "toy/paper/long/fast"
 
 
 OTHER_FOLDERS = [
-    "{outside}",
-    "../outside",
-    "toy/paper/long/slow/0-01234567/checkpoint",
-    f"{CELL}/0-01234567/checkpoint/../../..",
-    f"{CELL}/0-01234567/checkpoint\n",
-    f"{CELL}/0-01234567",
-    "toy/paper/../paper/long/fast/0-01234567/checkpoint",
-]
+    "{outside}", "../outside", "toy/paper/long/slow/0-01234567/checkpoint",
+    f"{CELL}/0-01234567/checkpoint/../../..", f"{CELL}/0-01234567/checkpoint\n",
+    f"{CELL}/0-01234567", "toy/paper/../paper/long/fast/0-01234567/checkpoint"]  # fmt: skip
 
 
 @pytest.mark.parametrize("named", OTHER_FOLDERS)
@@ -175,8 +165,7 @@ def test_a_checkpoint_outlives_a_record_that_names_it_wrongly(batch, run, unbrok
     run(last, store, until=50)
     theirs = store.checkpoint_folder(first.runs[0]).path
     rename_checkpoint(last, store, theirs.relative_to(tmp_path).as_posix())
-    assert began(run(last, store)) == [0]
-    assert began(run(first, store)) == [100]
+    assert (began(run(last, store)), began(run(first, store))) == ([0], [100])
     assert digests(store, batch) == unbroken
 
 
@@ -214,8 +203,7 @@ def test_a_checkpoint_that_lacks_a_part_begins_again_and_says_which(batch, run, 
     told = run(batch, store)
     [notice] = texts(told)
     assert notice == "starting over: it has no recorder: another version wrote it"
-    assert began(told) == [100, 0]
-    assert digests(store, batch) == unbroken
+    assert (began(told), digests(store, batch)) == ([100, 0], unbroken)
 
 
 def test_an_environment_that_does_not_replay_begins_again(batch, run, tmp_path, monkeypatch):

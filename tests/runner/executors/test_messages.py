@@ -25,8 +25,7 @@ def test_messages_arrive_in_order_in_whatever_pieces_and_reading_does_not_wait()
     assert list(ours.receive()) == []
     theirs.send({"step": 1})
     theirs.send(None)
-    assert ready([ours]) == [ours]
-    assert list(ours.receive()) == [{"step": 1}, None]
+    assert (ready([ours]), list(ours.receive())) == ([ours], [{"step": 1}, None])
     data = pickle.dumps("x" * 1000)
     framed = header(theirs, len(data), zlib.crc32(data)) + data
     for at in range(len(framed)):

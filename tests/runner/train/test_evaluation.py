@@ -104,8 +104,7 @@ def test_steps_that_are_captured_and_replayed_count_as_those_from_python():
             return self.observation(), None
 
         def step(self, action: Tensor) -> Outcome:
-            before = self.steps
-            outcome = super().step(action)
+            before, outcome = self.steps, super().step(action)
             self.steps = before.copy_(self.steps)
             return outcome
 
@@ -126,8 +125,7 @@ def test_steps_that_are_captured_and_replayed_count_as_those_from_python():
 
 def test_an_episode_that_is_too_long_counts_with_what_it_collected():
     evaluated, taken = played([[2, 5, 6]], max_steps=5)
-    assert taken == 5
-    assert evaluated.lengths.tolist() == [[2, 5, 5]]
+    assert (taken, evaluated.lengths.tolist()) == (5, [[2, 5, 5]])
     assert evaluated.returns.tolist() == [[1.0, 10.0, 10.0]]
     assert evaluated.ended.tolist() == [[True, True, False]]
 
@@ -150,12 +148,9 @@ def test_returns_are_summed_in_double_precision():
 
     class Rich(Countdown):
         def step(self, action: Tensor) -> Outcome:
-            outcome = super().step(action)
-            reward = torch.where(self.steps == 1, 2.0**24, 1.0)
-            return replace(outcome, reward=reward)
+            return replace(super().step(action), reward=torch.where(self.steps == 1, 2.0**24, 1.0))
 
-    evaluated = evaluate(Policy(1), Rich([4]), 1, 1, 100)
-    assert evaluated.returns.item() == 2**24 + 3
+    assert evaluate(Policy(1), Rich([4]), 1, 1, 100).returns.item() == 2**24 + 3
 
 
 class Masked(Countdown):

@@ -253,8 +253,7 @@ class Captured(Agent, Capturable):
 def test_a_captured_step_records_what_happened_before_the_agent_wrote(capture, actors):
     def recorded(deed):
         recorder = Recorder(2, 60, (), torch.device("cpu"), actors=actors)
-        agent = Captured(2, actors, deed)
-        env = RotatingPixels(2 * actors)
+        agent, env = Captured(2, actors, deed), RotatingPixels(2 * actors)
         for _ in interact(agent, env, 60, recorder, capture=capture, actors=actors):
             pass
         return repr([[c.tolist() for c in episodes.values()] for _, episodes in recorder.finish()])
@@ -278,8 +277,7 @@ class Plays(LoopAgent):
         obs, info = env.reset()
         while True:
             masks = np.atleast_2d(info.get("action_mask", np.ones((self.info.actors, 2), bool)))
-            action = 1 - masks[:, ::-1].argmax(1)
-            given = [obs, *info.values()]
+            action, given = 1 - masks[:, ::-1].argmax(1), [obs, *info.values()]
             obs, _, terminated, truncated, info = env.step(action if many else action[0])
             given += [action, obs, *info.values(), terminated, truncated]
             now = obs.copy(), {name: array.copy() for name, array in info.items()}

@@ -66,8 +66,7 @@ def honest(lanes: int, dtype: torch.dtype = torch.float64) -> est.PredictiveUnce
     aleatoric = aleatoric.mean(0)
     return est.PredictiveUncertainty(
         total, aleatoric, total - aleatoric, probs, "nats", members=members, score=1 * total,
-        highest=members.amax(0), classes=probs > 0.2,
-    )  # fmt: skip
+        highest=members.amax(0), classes=probs > 0.2)  # fmt: skip
 
 
 def normal(lanes: int) -> est.PredictiveUncertainty:
@@ -75,8 +74,7 @@ def normal(lanes: int) -> est.PredictiveUncertainty:
     one = torch.ones(lanes, M)
     return est.PredictiveUncertainty(
         2 * one, one, one, None, "variance", mean=0 * one, members=torch.zeros(S, lanes, M, 1),
-        interval=torch.stack([-one, one], -1),
-    )  # fmt: skip
+        interval=torch.stack([-one, one], -1))  # fmt: skip
 
 
 def spoiled(name, value):
@@ -405,8 +403,7 @@ FAULTY_REFERENCES = [
 
 @pytest.mark.parametrize(("change", "sentence"), FAULTY_REFERENCES)
 def test_a_faulty_reference_model_ends_its_runs_with_a_sentence(change, sentence, tmp_path):
-    faulty = problem(reference_model=lambda _: Reference(change))
-    found = reason(tmp_path, problem=faulty)
+    found = reason(tmp_path, problem=problem(reference_model=lambda _: Reference(change)))
     assert re.search(sentence, found), found
     assert "the reference model's" in found
 
@@ -447,8 +444,7 @@ class Writes(Points):
 
 
 def test_a_data_set_that_writes_into_what_it_gave_or_was_given_changes_no_result(tmp_path):
-    quiet = problem(reference_model=lambda _: Reference())
-    found = []
+    quiet, found = problem(reference_model=lambda _: Reference()), []
     for name, one in (("quiet", quiet), ("writes", Writes)):
         (tmp_path / name).mkdir()
         assert reason(tmp_path / name, problem=one) == ""

@@ -21,7 +21,6 @@ from uqbench.suites import Metric
 CPU = torch.device("cpu")
 LANES = 3
 # a block is 256 steps: within one, at its border, and over several
-every_length = pytest.mark.parametrize("steps", [1, 255, 256, 257, 700])
 
 
 def outcome(reward, terminated, truncated, **events):
@@ -78,7 +77,7 @@ def values(records: dict[str, NDArray[Any]], metric: str) -> list[tuple[int, flo
     return list(zip(records["step"][chosen], records["value"][chosen], strict=True))
 
 
-@every_length
+@pytest.mark.parametrize("steps", [1, 255, 256, 257, 700])
 def test_episodes_and_totals_are_those_of_a_loop_over_the_steps_of_a_lane(steps):
     outcomes = random_outcomes(steps)
     made = recorded(outcomes)
@@ -160,8 +159,7 @@ def test_evaluation_episodes_stand_apart_from_training():
         assert episodes["event_falls"][own].tolist() == [[4, 0], [1, 0]][lane]
         assert values(records, "evaluation_return") == [(100, [1.5, 4.0][lane])]
         training = [episodes[name][~own] for name in ("step", "end", "length", "return")]
-        expected = [row[:4] for row in replayed(outcomes, lane)]
-        assert list(zip(*training, strict=True)) == expected
+        assert list(zip(*training, strict=True)) == [row[:4] for row in replayed(outcomes, lane)]
 
 
 @pytest.mark.parametrize(
@@ -286,8 +284,7 @@ def area(steps: np.ndarray, returns: np.ndarray, ends: str | np.ndarray = "termi
     metric = Metric(name="m", summary="", kind="online", statistic="area", window=0.5)
     episodes = {
         "phase": np.full(len(steps), "training"), "end": np.full(len(steps), ends),
-        "step": steps, "return": returns.astype(float),
-    }  # fmt: skip
+        "step": steps, "return": returns.astype(float)}  # fmt: skip
     return scalar(metric, Expectation(), episodes, RECORDS, 1000)
 
 
@@ -325,8 +322,7 @@ def test_without_an_evaluation_its_metrics_have_no_value(statistic):
 @pytest.mark.parametrize("window", [0.01, 0.29, 0.5, 0.57, 1.0])
 def test_the_window_of_every_metric_starts_at_a_record(steps, window):
     """So that reward per step over the window can be read from the records."""
-    made = recorder(steps, lanes=1, events=())
-    nothing = torch.zeros(1).bool()
+    made, nothing = recorder(steps, lanes=1, events=()), torch.zeros(1).bool()
     for t in range(1, steps + 1):
         made.step(outcome(2.0 * torch.ones(1), nothing, nothing))
         if made.due(t):

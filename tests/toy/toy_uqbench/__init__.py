@@ -61,8 +61,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    summary = "walks forward with a fixed probability"
-    factory = "toy_uqbench.walker:Walker"
+    summary, factory = "walks forward with a fixed probability", "toy_uqbench.walker:Walker"
     return [
         AgentSpec(name="walker", version="1", factory=factory, config=WalkerConfig, summary=summary)
     ]

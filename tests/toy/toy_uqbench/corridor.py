@@ -40,8 +40,7 @@ class Corridor(gymnasium.Env[np.ndarray[Any, Any], int]):
         bumps = int(not forward and self.at == 0)
         self.at = max(0, self.at + (1 if forward else -1))
         done = self.at == self.options.length - 1
-        info = {"events": {"bumps": bumps}}
-        reward = float(done) * 10 - 0.5
+        info, reward = {"events": {"bumps": bumps}}, float(done) * 10 - 0.5
         if self.steps_to_nan is not None:
             self.steps_to_nan -= 1
             reward = float("nan") if self.steps_to_nan == 0 else reward
@@ -65,8 +64,7 @@ def make(options: CorridorOptions) -> Corridor:
 def optimal_q(options: CorridorOptions, discount: float) -> OptimalQ:
     """By value iteration until nothing changes; the end has no actions."""
     n, slip = options.length, options.slip
-    q = torch.zeros(n, 2, dtype=torch.float64)
-    here = torch.arange(n - 1)
+    q, here = torch.zeros(n, 2, dtype=torch.float64), torch.arange(n - 1)
     before = torch.full_like(q, torch.nan)
     while not torch.equal(q, before):
         before, value = q.clone(), q.amax(-1)

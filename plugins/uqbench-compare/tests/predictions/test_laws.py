@@ -26,7 +26,6 @@ from uqbench.testing.conformance.scores import Toy, labels_as_models, permuted, 
 from uqbench.uncertainty.predictions import score_of
 
 SCORES = Host.load().scores
-LAWFUL = [name for name in SCORES if not SCORES[name].without]
 PROPER = [name for name in SCORES if SCORES[name].proper]
 SEEDS, KINDS = st.integers(0, 2**32 - 1), st.sampled_from([0, 2, 3, 10])
 law = settings(max_examples=15, deadline=None, derandomize=True)
@@ -49,7 +48,7 @@ def test_every_score_has_a_value_of_what_these_laws_are_tried_on(name):
     assert any(not isnan(value(name, toy(0, classes))) for classes in (0, 3))
 
 
-@pytest.mark.parametrize("name", LAWFUL)
+@pytest.mark.parametrize("name", [name for name in SCORES if not SCORES[name].without])
 @law
 @given(seed=SEEDS, classes=KINDS, points=st.integers(1, 40))
 def test_a_permutation_of_points_changes_nothing(name, seed, classes, points):
@@ -63,8 +62,7 @@ def test_a_permutation_of_points_changes_nothing(name, seed, classes, points):
 @given(seed=SEEDS, classes=KINDS, points=st.integers(1, 40))
 def test_a_constant_statement_scores_at_chance(name, seed, classes, points):
     constant = toy(seed, classes, points, constant=True)
-    found = value(name, constant)
-    chance = SCORES[name].at_chance(constant)
+    found, chance = value(name, constant), SCORES[name].at_chance(constant)
     assert found == pytest.approx(chance, rel=1e-9, abs=1e-9, nan_ok=True)
 
 
@@ -198,8 +196,7 @@ def test_no_models_have_a_better_expected_joint_likelihood_than_the_truths(truth
     def expected(stated: list[float]) -> float:
         p = np.array(stated)
         each = np.repeat(np.stack([1 - p, p], -1)[:, None, None], 10, 2)
-        marginal = toys.of_probabilities(each.mean(0))
-        total = 0.0
+        marginal, total = toys.of_probabilities(each.mean(0)), 0.0
         for heads in range(11):
             targets = (np.arange(10) < heads).astype(int)[None]
             law = comb(10, heads) * np.mean(np.power(coins, heads) * (1 - coins) ** (10 - heads))

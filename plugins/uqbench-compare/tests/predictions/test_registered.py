@@ -51,8 +51,7 @@ def test_the_risk_of_the_most_certain_is_by_hand():
 def test_the_calibration_error_of_a_calibrated_method_is_as_large_as_is_said(count, expected):
     """``√(30 v/(π n))``, v = .24: confidences around .6, none equal. The mean of 100 samples has a
     standard error of a fiftieth of it, so that 10 % are five of them: an error rate below 1e-6."""
-    g = np.random.default_rng(count)
-    found = 0.0
+    g, found = np.random.default_rng(count), 0.0
     for _ in range(100):
         top = 0.6 + 1e-3 * g.random(count)
         right = g.random(count) < top
@@ -66,10 +65,8 @@ def test_of_equally_probable_classes_each_is_in_the_set_by_its_part():
     given = classes([[0.1] * 10] * 10, range(10))
     assert registered.coverage_90(given) == pytest.approx(0.9)
     assert registered.width_90(given) == pytest.approx(9)
-    last = classes([[0.1] * 10] * 10, [9] * 10)
-    assert registered.coverage_90(last) == pytest.approx(0.9)
-    pair = classes([[0.8, 0.1, 0.1]], [2])
-    assert registered.coverage_90(pair) == pytest.approx(0.5)
+    assert registered.coverage_90(classes([[0.1] * 10] * 10, [9] * 10)) == pytest.approx(0.9)
+    assert registered.coverage_90(classes([[0.8, 0.1, 0.1]], [2])) == pytest.approx(0.5)
 
 
 def test_brier_and_sets_of_the_most_probable_classes_or_those_that_are_stated():
@@ -80,8 +77,7 @@ def test_brier_and_sets_of_the_most_probable_classes_or_those_that_are_stated():
     assert registered.coverage_90(given) == 0.5
     stated = np.array([[[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]])
     said = classes([[0.5, 0.3, 0.2], [0.95, 0.04, 0.01]], [2, 1], classes=stated)
-    assert registered.coverage_90(said) == 1
-    assert registered.width_90(said) == 1.5
+    assert (registered.coverage_90(said), registered.width_90(said)) == (1, 1.5)
 
 
 def test_a_normals_interval_covers_nine_in_ten():
@@ -150,8 +146,7 @@ def test_each_question_orders_inputs_by_a_number_of_its_own():
     """The other input is the surest by its largest probability, and the likeliest to be other
     by the disagreement of models and by the energy."""
     probs = np.array([[[0.5, 0.5], [0.6, 0.4], [0.9, 0.1]]])
-    own = entr(probs).sum(-1)
-    disagreement = np.array([[0.0, 0.1, 0.3]])
+    own, disagreement = entr(probs).sum(-1), np.array([[0.0, 0.1, 0.3]])
     said = PredictiveUncertainty(own, own - disagreement, disagreement, probs, "nats",
                                  energy=np.array([[-5.0, -4.0, 1.0]]))  # fmt: skip
     one = lambda s: replace(said, **{  # noqa: E731
@@ -207,11 +202,9 @@ def test_ninety_five_percent_is_at_least_that_and_no_threshold_is_left_out():
     Of twenty 19 are .95: the twentieth, below all negatives, need not be found. Scikit-learn leaves
     out thresholds between collinear points of the curve, where the least of these may be.
     """
-    negative = np.arange(100.0)[None]
-    ten = np.array([[200.0] * 9 + [69.5]])
+    negative, ten = np.arange(100.0)[None], np.array([[200.0] * 9 + [69.5]])
     assert detection(ten, negative)["fpr95"].item() == pytest.approx(0.30)
-    twenty = np.append(np.arange(200.0, 219.0), -1.0)[None]
-    assert detection(twenty, negative)["fpr95"].item() == 0
+    assert detection(np.append(np.arange(200.0, 219.0), -1.0)[None], negative)["fpr95"].item() == 0
     generator = np.random.default_rng(0)
     for _ in range(50):
         positive, negative = generator.normal(1, 1, 30), generator.normal(size=300)

@@ -1,19 +1,26 @@
-"""Predictions that somebody has: the registered scores, intervals over points, one validator."""
+"""Predictions that somebody has: the registered scores, beside stored rows too; one validator."""
 
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from scipy import stats
-from uqbench_compare.predictions import registered
+from uqbench_compare.predictions import beside, registered
+from uqbench_compare.predictions.beside import _test_targets
 from uqbench_compare.predictions.formats import Score
 from uqbench_compare.predictions.score import scored
 from uqbench_compare.predictions.stated import generator_of, stated
 
 import uqbench
+from uqbench.boards import StoredBoard, from_csv
 from uqbench.errors import UqbenchError
+from uqbench.registry.load_host import load_host
+from uqbench.results import Folder
+from uqbench.suites import Selection
 
 
 def spec(name: str) -> Score:
@@ -93,8 +100,7 @@ def test_intervals_cover_as_often_as_they_say(name):
         values = {"mean": np.zeros(count), "var": np.ones(count), "targets": noise}
         return stated(values if name == "rmse" else classes(seed, count), "here")
 
-    truth = float(getattr(registered, name)(drawn(10**6, 60_000)))
-    inside = 0
+    truth, inside = float(getattr(registered, name)(drawn(10**6, 60_000))), 0
     for seed in range(100):
         _, low, high, _ = scored(spec(name), drawn(seed))
         inside += low <= truth <= high
@@ -169,8 +175,7 @@ def drawn_values(seed: int = 3, count: int = 60) -> dict[str, np.ndarray]:
 
 
 def test_formats_that_say_the_same_have_the_same_scores():
-    probs = classes(4, 60)["probs"]
-    targets = classes(4, 60)["targets"]
+    probs, targets = classes(4, 60)["probs"], classes(4, 60)["targets"]
     rows = uqbench.score(probs=probs, targets=targets)
     for given in (
         {"logits": np.log(probs) + 3.0, "targets": targets},
@@ -204,8 +209,7 @@ def test_what_a_format_cannot_say_is_absent_with_its_reason():
     rows = uqbench.score(samples=drawn, targets=values["targets"])
     assert rows.attrs["absent"]["nll"] == "needs a density, which samples have not"
     assert {"crps", "quantile_loss", "coverage_90", "interval_score_90", "rmse"} <= {*rows.index}
-    var = np.where(np.arange(60) == 7, 0.0, 1.0)
-    rows = uqbench.score(**values, var=var)
+    rows = uqbench.score(**values, var=np.where(np.arange(60) == 7, 0.0, 1.0))
     assert rows.attrs["absent"]["nll"] == "needs a variance above 0 at all points; 1 have none"
     rows = uqbench.score(**values)
     assert list(rows.index) == ["rmse"]
@@ -240,8 +244,7 @@ def test_bins_are_chosen_and_named(given, bins):
 
 def test_the_best_constant_stands_beside():
     given = classes(7, 60)
-    rows = uqbench.score(**given)
-    shares = np.bincount(given["targets"]) / 60
+    rows, shares = uqbench.score(**given), np.bincount(given["targets"]) / 60
     entropy = -(shares * np.log(shares)).sum()
     assert rows.loc["nll", "climatology"] == pytest.approx(entropy, rel=1e-9)
     values = drawn_values()
@@ -305,3 +308,61 @@ def test_a_file_of_one_array_is_refused_with_what_it_is_and_what_to_write(name, 
         f"{tmp_path / name} is one array of shape [3, 2], without a name; expected an .npz of "
         "named arrays: np.savez('p.npz', probs=..., targets=...)."
     )
+
+
+PLUGINS = Path(__file__).parents[3]
+BOARD = PLUGINS.parent / "leaderboards" / "regression" / "paper"
+sys.path.insert(0, str(PLUGINS / "uqbench-boards" / "src"))  # as if that package were installed
+
+
+@pytest.fixture(scope="module")
+def known() -> np.ndarray:
+    """The test targets of diabetes, data set 3."""
+    host = load_host()
+    plan = Selection("regression", "paper").plan(host, "cpu", print)
+    cell = next(cell for cell in plan.cells if cell.task.name == "diabetes")
+    [(_, targets)] = _test_targets(cell, [run for run in cell.runs if run.seed == 3], host)
+    return targets
+
+
+def stored(method: str) -> dict[str, float]:
+    cells = from_csv(StoredBoard.read(Folder(BOARD)).checked("scores.csv").decode(), "here").cells
+    [one] = [
+        one for cell in cells for one in cell
+        if (one.task, one.method, one.seed) == ("diabetes", method, 3)]  # fmt: skip
+    return one.values
+
+
+def test_the_rows_of_the_same_data_set_stand_beside_the_best_first(known):
+    given = {"mean": np.full(len(known), known.mean()), "std": np.full(len(known), known.std())}
+    rows = uqbench.score(**given, targets=known, beside="regression")
+    nll = rows.loc["nll", "value"]
+    assert list(nll) == sorted(nll)
+    assert {"yours", "climatology", "deep-ensemble"} <= {*nll.index}
+    assert nll["deep-ensemble"] == stored("deep-ensemble")["nll"]
+    assert nll["yours"] == pytest.approx(nll["climatology"], rel=1e-9)
+    assert nll["climatology"] == pytest.approx(stored("deep-ensemble")["nll_shares"], rel=1e-6)
+    assert "regression · paper: task diabetes, data set 3" in rows.attrs["notes"][-1]
+    alone = uqbench.score(**given, targets=known)
+    assert rows.loc[("rmse", "yours"), "low"] == alone.loc["rmse", "low"]
+    assert rows.attrs["absent"] == alone.attrs["absent"]
+    assert uqbench.score(**given, targets=known, beside=BOARD).equals(rows)
+
+
+def test_other_targets_or_another_order_have_no_rows(known):
+    given = {"mean": known, "std": np.ones(len(known))}
+    with pytest.raises(UqbenchError, match=r"no task of regression .* diabetes \d+"):
+        uqbench.score(**given, targets=known[::-1], beside="regression")
+    with pytest.raises(UqbenchError, match=r"no stored board of 'regresion'.*regression"):
+        uqbench.score(**given, targets=known, beside="regresion")
+    with pytest.raises(UqbenchError, match="expected targets, to find the task"):
+        uqbench.score(score=known, outside_score=known, beside="regression")
+
+
+def test_where_no_data_can_be_read_the_error_says_why(known, monkeypatch):
+    def offline(cell, runs, host):
+        raise OSError(f"no network for {cell.task.name}")
+
+    monkeypatch.setattr(beside, "_test_targets", offline)
+    with pytest.raises(UqbenchError, match=r"diabetes cannot be read: OSError: no network for dia"):
+        uqbench.score(mean=known, std=np.ones(len(known)), targets=known, beside="regression")

@@ -37,8 +37,7 @@ def test_the_planner_beats_braking_and_seldom_crashes():
 
 
 def test_a_plan_is_a_pure_function_of_the_observation_whatever_is_beside_it():
-    env = HighwayLanes(ROAD, range(6))
-    obs, _ = env.reset()
+    obs, _ = HighwayLanes(ROAD, range(6)).reset()
     agent = Planner(SPEC, [0], PlannerConfig(), CPU)
     actions = agent.policy(obs[None])
     assert torch.equal(agent.policy(obs[None]), actions)

@@ -16,8 +16,7 @@ SMALL = {"hidden": (8,)}
 
 
 def test_members_diverge_from_the_reference_model_or_from_their_mean(toy, predict):
-    task = toy(reference=True)
-    config = {"members": 3, "hidden": (8,)}
+    task, config = toy(reference=True), {"members": 3, "hidden": (8,)}
     reference = predict(DeepEnsemble, DeepEnsembleConfig(**config), task, [1])
     own = predict(DeepEnsemble, DeepEnsembleConfig(diverges_from="mean", **config), task, [1])
     selected = predict(DeepEnsemble, DeepEnsembleConfig(**config), toy(), [1])
@@ -34,8 +33,7 @@ def test_a_temperature_of_the_mixture_makes_validation_data_more_likely(toy, fit
     data = task.data([1])
     wrong = (data.targets + torch.arange(24) % 2).remainder(3)
     data = replace(data, validation=replace(data, targets=wrong))
-    config = DeepEnsembleConfig(members=3, **SMALL)
-    losses = []
+    config, losses = DeepEnsembleConfig(members=3, **SMALL), []
     for own in (config, replace(config, temperature_prior=0.5)):
         estimator = fit(DeepEnsemble, own, task, data, steps=60)
         said = estimator.predict(data.inputs)

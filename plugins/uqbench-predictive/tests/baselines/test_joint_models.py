@@ -4,15 +4,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from uqbench_predictive.baselines import indexed
 from uqbench_predictive.baselines.csg_hmc import CyclicalSGHMC, CyclicalSGHMCConfig
 from uqbench_predictive.baselines.deep_ensemble import DeepEnsemble, DeepEnsembleConfig
-from uqbench_predictive.baselines.indexed import (
-    BayesByBackprop,
-    Epinet,
-    Hypermodel,
-    IndexedConfig,
-    PriorIndexedConfig,
-)
+from uqbench_predictive.baselines.indexed import Epinet, Hypermodel, PriorIndexedConfig
 from uqbench_predictive.baselines.laplace import Laplace, LaplaceConfig
 from uqbench_predictive.baselines.mc_dropout import MCDropout, MCDropoutConfig
 from uqbench_predictive.baselines.swag import SWAG, SWAGConfig
@@ -22,13 +17,12 @@ SMALL = {"hidden": (8,), "weight_decay": 1.0, "posterior": True}
 NOISE_VAR = 0.25
 METHODS = {
     "ensemble-plus": (DeepEnsemble, DeepEnsembleConfig(members=3, prior_scale=1.0, **SMALL)),
-    "bbb": (BayesByBackprop, IndexedConfig(samples=20, **SMALL)),
+    "bbb": (indexed.BayesByBackprop, indexed.IndexedConfig(samples=20, **SMALL)),
     "hypermodel": (Hypermodel, PriorIndexedConfig(samples=20, **SMALL)),
     "epinet": (Epinet, PriorIndexedConfig(samples=20, **SMALL)),
     "mc-dropout": (MCDropout, MCDropoutConfig(passes=20, shared=True, **SMALL)),
     "laplace": (Laplace, LaplaceConfig(samples=20, precision="decay", shared=True, **SMALL)),
 }
-every = pytest.mark.parametrize(("kind", "config"), METHODS.values(), ids=list(METHODS))
 LINE = {"hidden": (), "weight_decay": 1.0, "posterior": True, "learning_rate": 2e-2}
 
 
@@ -39,7 +33,7 @@ def noisy(toy):
     return task
 
 
-@every
+@pytest.mark.parametrize(("kind", "config"), METHODS.values(), ids=list(METHODS))
 @pytest.mark.parametrize("classes", [0, 3])
 def test_a_model_predicts_all_inputs_and_lanes_are_alone(toy, fit, predict, kind, config, classes):
     task = toy(classes)
@@ -68,11 +62,11 @@ def test_a_line_with_prior_functions_and_noise_is_a_draw_from_the_posterior(toy,
 def test_bayes_by_backprop_of_a_line_has_the_best_normal_that_factorizes(toy, fit):
     """Its means are the posterior's, its variances one over the precision's diagonal."""
     task = noisy(toy)
-    data, config = task.data([1]), IndexedConfig(draws=32, **LINE | {"learning_rate": 1e-2})
+    data, config = task.data([1]), indexed.IndexedConfig(draws=32, **LINE | {"learning_rate": 1e-2})
     x = torch.cat([data.inputs[0], torch.ones(24, 1)], -1).double()  # the bias last
     precision = x.T @ x / NOISE_VAR + torch.eye(3)
     mean = torch.linalg.solve(precision, x.T @ data.targets[0].double() / NOISE_VAR)
-    learned = fit(BayesByBackprop, config, task, steps=3000).learned
+    learned = fit(indexed.BayesByBackprop, config, task, steps=3000).learned
     own, rho = (
         torch.cat([learned[f"head.{name}{end}"].flatten() for name in ("weight", "bias")]).double()
         for end in ("", ".rho")
@@ -110,9 +104,7 @@ def test_a_precision_needs_to_be_one():
 
 @pytest.mark.parametrize("kind", [Epinet, Hypermodel])
 @pytest.mark.parametrize("classes", [0, 3])
-def test_a_batch_of_all_rows_is_all_rows_in_another_order_each_with_its_own_noise(
-    toy, fit, kind, classes
-):
+def test_a_batch_of_all_rows_is_all_rows_reordered_each_with_its_own_noise(toy, fit, kind, classes):
     task = noisy(toy) if classes == 0 else toy(classes)
     rows = task.data([1]).targets.shape[1]
     given = {"hidden": (8,), "draws": 3, "samples": 5}

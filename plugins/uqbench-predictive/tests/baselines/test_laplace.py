@@ -31,8 +31,7 @@ def test_laplaces_curvature_is_the_hessian_of_the_loss_in_the_logits():
 
 def test_laplace_of_a_linear_regression_is_its_exact_posterior(toy, points, fit, line):
     # one layer, a squared loss: the posterior is normal, and Kronecker's factors are exact
-    task = toy(0)
-    config = LaplaceConfig(hidden=(), noise_precision=5.0)
+    task, config = toy(0), LaplaceConfig(hidden=(), noise_precision=5.0)
     estimator = fit(Laplace, config, task, seeds=[3], steps=200)
     _, expected = line(task.data([3]), 5.0, estimator.precision[0])
     assert torch.allclose(estimator.predict(points[None]).epistemic[0], expected)

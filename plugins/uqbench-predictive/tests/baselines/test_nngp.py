@@ -32,8 +32,7 @@ def test_the_kernel_is_the_covariance_of_wide_random_networks():
 
 
 def test_the_posterior_without_hidden_layers_is_bayesian_linear_regression():
-    generator = torch.Generator().manual_seed(0)
-    x, y = torch.randn(2, 12, generator=generator, dtype=torch.float64)
+    x, y = torch.randn(2, 12, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     points = torch.tensor([-3.0, 0.0, 2.0], dtype=torch.float64)
     mean, spread = posterior(x[:, None], y, points[:, None], 0.2, 1.7, ())
     phi, at = (torch.stack([p, torch.ones_like(p)], 1) for p in (x, points))
@@ -57,8 +56,7 @@ def test_means_and_variances_are_the_posteriors_at_the_scale_that_is_likeliest(t
         law = torch.distributions.MultivariateNormal(torch.zeros(len(x)).double(), own)
         return law.log_prob(y.T).sum()
 
-    best = log_evidence(scale[0])
-    assert best > max(log_evidence(0.9 * scale[0]), log_evidence(1.1 * scale[0]))
+    assert log_evidence(scale[0]) > max(log_evidence(0.9 * scale[0]), log_evidence(1.1 * scale[0]))
 
 
 def test_it_learns_is_unsure_far_away_and_a_lane_is_its_own(toy, fit):
@@ -72,18 +70,15 @@ def test_it_learns_is_unsure_far_away_and_a_lane_is_its_own(toy, fit):
     assert torch.equal(said.probs[1:], alone.predict(known[1:]).probs)
     right = said.probs.argmax(-1) == data.targets
     assert right.double().mean() > 0.9
-    far = both.predict(20 * known)
-    assert far.epistemic.mean() > 2 * said.epistemic.mean()
+    assert both.predict(20 * known).epistemic.mean() > 2 * said.epistemic.mean()
     assert said.members is None
 
 
 def test_labels_by_chance_have_their_chance(toy, fit):
     """Values are about .7, .3 and 0 there; at the sharpest .2 the first had .86."""
-    n = 400
-    generator = torch.Generator().manual_seed(0)
+    n, generator = 400, torch.Generator().manual_seed(0)
     inputs = torch.randn(2, 1, n, 2, generator=generator)
-    targets = (torch.rand(2, 1, n, generator=generator) < 0.3).long()
-    drawn, held = map(Data, inputs, targets)
+    drawn, held = map(Data, inputs, (torch.rand(2, 1, n, generator=generator) < 0.3).long())
     drawn = replace(drawn, validation=held)
     estimator = fit(NNGP, NNGPConfig(weight_decay=1.0), toy(), drawn, seeds=[3])
     assert float(estimator.predict(inputs[1]).probs[..., 0].mean()) == pytest.approx(0.7, abs=0.06)

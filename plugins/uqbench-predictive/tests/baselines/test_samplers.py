@@ -21,8 +21,7 @@ LANES = 20_000
 
 
 def test_hmc_conserves_energy_to_second_order_and_its_gradient_is_that_of_the_energy(toy):
-    data = toy().data([1])
-    start = initial_weights(NETWORK, lane_generators([0]))
+    data, start = toy().data([1]), initial_weights(NETWORK, lane_generators([0]))
 
     def error(step: float) -> float:
         stack = Stack(start)
@@ -48,8 +47,7 @@ def test_hmc_samples_the_posterior_of_a_linear_regression(toy, points, fit, line
     task = toy(0)
     config = HMCConfig(
         hidden=(), chains=2, burn_in=50, iterations=400, leapfrog=20, step_size=0.05,
-        noise_precision=2.0,
-    )  # fmt: skip
+        noise_precision=2.0)  # fmt: skip
     chains = fit(HMC, config, task, seeds=[3])
     assert chains.acceptance.min() > 0.8
     mean, variance = line(task.data([3]), 2.0, 1.0)
@@ -111,8 +109,7 @@ def test_the_kept_models_have_the_exact_posterior_of_a_linear_regression(toy, po
     task, chains = toy(0), 16
     config = CyclicalSGHMCConfig(
         hidden=(), iterations=2_500, cycles=2, step_size=2e-2, exploration=0.0, friction=0.1,
-        samples=1_250, weight_decay=0.5,
-    )  # fmt: skip
+        samples=1_250, weight_decay=0.5)  # fmt: skip
     data = task.data([3] * chains)
     sampler = fit(CyclicalSGHMC, config, task, data, seeds=range(chains), steps=50)
     said = sampler.predict(points.expand(chains, -1, -1))
@@ -145,8 +142,7 @@ def test_swag_ends_where_the_loss_is_least_or_with_few_rows_around(toy, points, 
     for batch in (None, 6):
         config = SWAGConfig(
             hidden=(), weight_decay=0.5, iterations=600, step_size=0.05, states=20,
-            descent_batch_size=batch,
-        )  # fmt: skip
+            descent_batch_size=batch)  # fmt: skip
         said[batch] = fit(SWAG, config, task, seeds=[3], steps=300).predict(points[None])
     least, _ = line(task.data([3]), 2.0, 24 * 0.5)
     assert said[None].mean[0].tolist() == pytest.approx(least.tolist(), abs=1e-2)

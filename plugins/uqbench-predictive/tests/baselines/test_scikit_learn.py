@@ -66,8 +66,7 @@ def test_the_trees_of_a_forest_are_its_models(toy, points, fitted):
 
 
 def test_a_gaussian_process_starts_at_the_distance_of_two_points(toy, points, fitted):
-    data = toy().data(SEEDS)
-    estimator = fitted("gaussian-process", points=12)
+    data, estimator = toy().data(SEEDS), fitted("gaussian-process", points=12)
     said = estimator.predict(points.expand(2, -1, -1))
     x, y = data.inputs[0, :12].double(), data.targets[0, :12]
     length = torch.cdist(x, x).square().mean().sqrt().item()

@@ -20,8 +20,7 @@ NETWORK = Mlp(2, (8, 8), 3)
 
 
 def test_training_is_torchs_adam_with_its_weight_decay(problem):
-    data = problem()
-    start = initial_weights(NETWORK, lane_generators([0]))
+    data, start = problem(), initial_weights(NETWORK, lane_generators([0]))
     ours = fit(NETWORK, start, data, 20, learning_rate=1e-2, weight_decay=0.1)
     theirs = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 3))
     with torch.no_grad():
@@ -56,8 +55,7 @@ def test_padding_of_a_stack_is_never_moved():
 
 
 def test_parameter_counts_are_the_papers():
-    assert LeNet(10).parameters == 44_426
-    assert Mlp(2, (10, 10), 3).parameters == 173
+    assert (LeNet(10).parameters, Mlp(2, (10, 10), 3).parameters) == (44_426, 173)
     assert Mlp(1, (200, 200, 200), 1).parameters == 81_001
 
 
@@ -67,8 +65,7 @@ def test_lenet_is_torchs_lenet():
     images = torch.randn(2, 5, 28, 28, generator=torch.Generator().manual_seed(0))
     for member in range(2):
         w = {name: tensor[member] for name, tensor in weights.items()}
-        x = images[member].unsqueeze(1)
-        depth = 1
+        x, depth = images[member].unsqueeze(1), 1
         for name, channels in (("0", 6), ("1", 16)):
             kernel = w[f"{name}.weight"].T.reshape(channels, 5, 5, depth).movedim(-1, 1)
             x = F.max_pool2d(F.conv2d(x, kernel, w[f"{name}.bias"][0]), 2).relu()
@@ -130,9 +127,6 @@ def no_linear_layer(inputs: tuple[int, ...], outputs: int) -> nn.Module:
     return nn.Conv1d(1, 1, 3)
 
 
-NAME = "users_networks:two_layers"
-
-
 @pytest.fixture(autouse=True)
 def importable(monkeypatch):
     """The functions above in a module that can be named."""
@@ -157,19 +151,17 @@ def test_a_module_is_the_function_of_each_networks_weights():
     outputs = network(weights, INPUTS)
     for module, rows, found in zip(modules, INPUTS, outputs, strict=True):
         assert torch.equal(module.eval()(rows), found)
-    features = network.features(weights, INPUTS)
-    by_hand = features @ weights["head.weight"] + weights["head.bias"]
+    by_hand = network.features(weights, INPUTS) @ weights["head.weight"] + weights["head.bias"]
     assert torch.allclose(by_hand, outputs, atol=1e-6)  # a sum of floats near zero, too
     assert network.parameters == sum(p.numel() for p in modules[0].parameters())
     dropped = network(weights, INPUTS, Dropout(0.5, lane_generators([0, 1, 2])))
     own = {name: tensor[1:2] for name, tensor in weights.items()}
-    alone = network(own, INPUTS[1:2], Dropout(0.5, lane_generators([1])))
-    assert torch.equal(dropped[1], alone[0])
+    assert torch.equal(dropped[1], network(own, INPUTS[1:2], Dropout(0.5, lane_generators([1])))[0])
     assert not torch.allclose(dropped, outputs)
 
 
 def test_a_module_is_trained_and_starts_from_its_own_initialization(toy):
-    config = TrainingConfig(architecture=NAME, hidden=(8,))
+    config = TrainingConfig(architecture="users_networks:two_layers", hidden=(8,))
     trainer = Trainer(toy().problem, [4, 5], config, CPU)
     before = torch.random.get_rng_state()
     start = initial_weights(trainer.network, lane_generators([4, 5]))

@@ -14,7 +14,6 @@ from uqbench_predictive.baselines.swag import SWAG, SWAGConfig
 from uqbench_predictive.networks.training import NOISES, likeliest_noise
 from uqbench_predictive.uncertainty import values
 
-CPU = torch.device("cpu")
 SMALL = {"hidden": (8,)}
 METHODS = {
     "network": (PostHoc, PostHocConfig(**SMALL)),
@@ -45,7 +44,7 @@ def test_every_regressor_takes_the_noise_of_validation_data_and_nothing_else(toy
     data = replace(data, validation=replace(data, targets=data.targets + noise))
     said = []
     for own in (config, replace(config, noise="validation")):
-        estimator = kind(task.problem, [1], own, CPU)
+        estimator = kind(task.problem, [1], own, torch.device("cpu"))
         estimator.fit(data, None, steps=60)
         said.append(estimator.predict(data.inputs))
     training, validation = said

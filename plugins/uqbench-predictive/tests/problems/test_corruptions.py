@@ -63,8 +63,7 @@ def test_pixels_are_means_and_cosines_multiples_of_the_table():
 
 
 def test_noise_has_its_deviation_impulses_their_share_and_photons_their_variance():
-    rng = np.random.default_rng(0)
-    gray = np.full((300, 28, 28), 0.5)
+    rng, gray = np.random.default_rng(0), np.full((300, 28, 28), 0.5)
     assert corruptions.noise(gray, 0.3, rng).std() == pytest.approx(0.3, rel=0.02)
     hit = corruptions.impulses(gray, 0.2, rng)
     assert [(hit == value).mean() for value in (0, 1)] == pytest.approx([0.1, 0.1], rel=0.03)
@@ -87,13 +86,11 @@ def test_blurs_spread_a_point_and_keep_its_light():
     spread = np.linalg.eigvalsh([np.cov(np.argwhere(one > 0.02).T) for one in line])
     assert (spread[:, 1] > 6 * spread[:, 0]).all()  # long and thin
     assert len({tuple(one[one > 0.01].round(6)) for one in line}) == 3  # each its own direction
-    turned = corruptions.glass(point, 1, rng)
-    assert turned.sum((1, 2)) == pytest.approx(np.ones(3), rel=1e-6)
+    assert corruptions.glass(point, 1, rng).sum((1, 2)) == pytest.approx(np.ones(3), rel=1e-6)
 
 
 def test_haze_lies_on_all_frequencies_below_and_magnification_keeps_the_middle():
-    black = np.zeros((200, 28, 28))
-    haze = corruptions.fog(black, 1, np.random.default_rng(0))
+    haze = corruptions.fog(np.zeros((200, 28, 28)), 1, np.random.default_rng(0))
     power = np.square(np.abs(np.fft.fft2(haze))).mean(0)
     assert power[0, 2] / power[0, 8] == pytest.approx(16, rel=0.3)
     image = scenes(1, 29).astype(np.float64)
@@ -102,10 +99,8 @@ def test_haze_lies_on_all_frequencies_below_and_magnification_keeps_the_middle()
 
 
 def test_drawings_have_the_same_fifteen_and_each_channel_its_own_noise():
-    assert list(ON_DRAWINGS) == list(ON_CLOTHES)
-    assert len(ON_CLOTHES) == 15
-    gray = np.repeat(scenes(30, 64)[:, None], 3, axis=1)
-    kinds = np.arange(30) % 15
+    assert (list(ON_DRAWINGS), len(ON_CLOTHES)) == (list(ON_CLOTHES), 15)
+    gray, kinds = np.repeat(scenes(30, 64)[:, None], 3, axis=1), np.arange(30) % 15
     made = [corruptions.corrupted_drawings(gray, kinds, strength) for strength in range(1, 6)]
     for kind, name in enumerate(ON_DRAWINGS):
         here = kinds == kind
@@ -126,8 +121,7 @@ def test_a_strength_on_digits_is_farther_and_harder_than_the_one_below(name):
     """Accuracies of 600 images that a linear model did not see: a standard error below 2 %."""
     model = LogisticRegression(max_iter=1_000).fit(IMAGES[:800], LABELS[:800])
     images, labels = IMAGES[800:1_400], LABELS[800:1_400]
-    square = images.reshape(-1, 8, 8)
-    graded = {name: ON_DIGITS[name]}
+    square, graded = images.reshape(-1, 8, 8), {name: ON_DIGITS[name]}
     made = [corrupted(square, graded, k, seed=1).reshape(images.shape) for k in range(1, 6)]
     distances = [np.square(one - images).mean() for one in made]
     assert distances == sorted(distances)
@@ -140,8 +134,7 @@ def test_a_strength_on_digits_is_farther_and_harder_than_the_one_below(name):
 
 
 def test_corruptions_of_digits_are_those_that_are_named():
-    rng = np.random.default_rng(0)
-    image = np.zeros((1, 8, 8))
+    rng, image = np.random.default_rng(0), np.zeros((1, 8, 8))
     image[0, 1, 4] = 1
     made = {n: corrupt(image, p[-1], rng) for n, (corrupt, p) in ON_DIGITS.items()}
     assert made["blur"].sum() == pytest.approx(1, rel=0.05)

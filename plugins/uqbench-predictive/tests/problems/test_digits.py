@@ -12,8 +12,7 @@ from uqbench.testing.worlds import asked_once
 
 
 def test_digits_keep_training_test_and_out_of_distribution_images_apart():
-    task = Digits(DigitsConfig(against="inverted"))
-    data = task.data([1, 2])
+    data = Digits(DigitsConfig(against="inverted")).data([1, 2])
     assert data.inputs.shape == (2, 100, 64)
     assert data.targets.max() < digits.CLASSES
     assert len(set(split(1).tolist())) == len(in_distribution()[1])
@@ -58,8 +57,7 @@ def by_one_pixel(inside: torch.Tensor, outside: torch.Tensor) -> torch.Tensor:
 )
 def test_no_single_pixel_tells_foreign_inputs(against, any_pixel, border):
     """Means over twenty seeds: of turns by 90°, inversion and noise they were 0.99, 1 and 1."""
-    task = Digits(DigitsConfig(against=against))
-    seeds = range(20)
+    task, seeds = Digits(DigitsConfig(against=against)), range(20)
     each = zip(task.inside(seeds).inputs, task.outside(seeds), strict=True)
     aurocs = torch.stack([by_one_pixel(*pair) for pair in each])
     assert aurocs.amax((1, 2)).mean() <= any_pixel
@@ -91,10 +89,7 @@ def test_an_oracle_detects_everything_and_its_opposite_nothing(against):
 
         return predict
 
-    best, worst = (
-        task.score(seeds, asked_once(task, seeds, knowing(sign))) for sign in (1.0, -1.0)
-    )
-    assert best["auroc"].tolist() == [1, 1]
-    assert worst["auroc"].tolist() == [0, 0]
+    best, worst = (task.score(seeds, asked_once(task, seeds, knowing(sign))) for sign in (1, -1))
+    assert (best["auroc"].tolist(), worst["auroc"].tolist()) == ([1, 1], [0, 0])
     if against == "errors":
         assert (best["retention_auc"] > worst["retention_auc"]).all()

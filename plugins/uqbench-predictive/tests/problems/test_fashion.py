@@ -32,8 +32,7 @@ def task(monkeypatch, idx, csv, small_files):
     contents = {"train-images": idx(TRAIN), "train-labels": idx(LABELS), "test-images": idx(TEST)}
     contents |= {"test-labels": idx(LABELS), "digits": csv(DIGITS, np.arange(6))}
     small_files(Fashion, contents)
-    sizes = {"TRAINED": 20, "VALIDATED": 9, "OUTSIDE": 5, "CORRUPTED": 15}
-    for name, size in sizes.items():
+    for name, size in {"TRAINED": 20, "VALIDATED": 9, "OUTSIDE": 5, "CORRUPTED": 15}.items():
         monkeypatch.setattr(fashion, name, size)
     return Fashion(FashionConfig(tested=30))
 
@@ -46,8 +45,7 @@ def numbers(inputs: torch.Tensor, kind: type = Fashion) -> np.ndarray:
 def test_learned_classes_are_eight_and_their_images_are_in_one_set_only(task):
     data = task.data([0, 1])
     held = data.validation
-    assert data.inputs.shape == (2, 20, 28, 28)
-    assert held.targets.shape == (2, 9)
+    assert (data.inputs.shape, held.targets.shape) == ((2, 20, 28, 28), (2, 9))
     for lane in range(2):
         known, further = numbers(data.inputs[lane]), numbers(held.inputs[lane])
         assert len({*known, *further}) == 29

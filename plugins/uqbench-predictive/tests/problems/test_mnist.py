@@ -18,8 +18,6 @@ from uqbench_predictive.problems.mnist import MNIST, MNISTConfig
 
 from uqbench.testing.worlds import asked_once
 
-CPU = torch.device("cpu")
-
 
 def images(count: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 256, (count, 28, 28), dtype=np.uint8)
@@ -30,8 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idx, small_files) ->
     """Small data sets in the place of the published ones, under their names."""
     from PIL import Image
 
-    labels = (np.arange(40) % 10).astype(np.uint8)
-    letters = io.BytesIO()
+    labels, letters = (np.arange(40) % 10).astype(np.uint8), io.BytesIO()
     with zipfile.ZipFile(letters, "w") as archive:
         archive.writestr(mnist.LETTERS, gzip.compress(idx(images(12, 5))))
     drawn = io.BytesIO()
@@ -77,17 +74,15 @@ def test_out_of_distribution_images_are_oriented_as_mnists(folder):
 
 @pytest.mark.parametrize("against", ["fmnist", "omniglot"])
 def test_an_estimator_goes_through_mnist(folder, against):
-    task = MNIST(MNISTConfig(against=against, points=2))
-    seeds = [0, 1]
+    task, seeds = MNIST(MNISTConfig(against=against, points=2)), [0, 1]
     data = task.data(seeds)
     assert data.inputs.shape == (2, 30, 28, 28)
     assert not torch.equal(data.targets[0], data.targets[1])
     gray = MNIST.normalized(np.array([[[0, 255]]], np.uint8)).flatten().tolist()
     assert gray == pytest.approx([-0.1307 / 0.3081, (1 - 0.1307) / 0.3081])
-    estimator = Laplace(task.problem, seeds, LaplaceConfig(samples=5), CPU)
+    estimator = Laplace(task.problem, seeds, LaplaceConfig(samples=5), torch.device("cpu"))
     estimator.fit(data, task.reference_model(seeds), steps=1)
-    given = asked_once(task, seeds, estimator.predict)
-    scores = task.score(seeds, given)
+    scores = task.score(seeds, asked_once(task, seeds, estimator.predict))
     assert set(scores) == {"auroc", "aupr", "fpr95", "retention_auc"}
     assert all(score.shape == (2,) and score.isfinite().all() for score in scores.values())
     other = MNIST(MNISTConfig(against="kmnist", points=3)).reference_model([1])
@@ -100,8 +95,7 @@ def test_idx_files_are_read_plain_and_gzipped_in_every_type(idx):
     array = np.arange(6, dtype=np.uint8).reshape(2, 3)
     assert parse_idx(idx(array), "it", (2, 3)).tolist() == array.tolist()
     assert parse_idx(gzip.compress(idx(array)), "it", (None, 3)).tolist() == array.tolist()
-    floats = np.array([1.5, -2.0], ">f4")
-    assert parse_idx(idx(floats, 0x0D), "it", (None,)).tolist() == [1.5, -2.0]
+    assert parse_idx(idx(np.array([1.5, -2.0], ">f4"), 0x0D), "it", (None,)).tolist() == [1.5, -2.0]
 
 
 CORRUPTED = [

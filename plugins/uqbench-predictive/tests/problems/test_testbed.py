@@ -39,9 +39,7 @@ def scores(task, predictions, **changed):
 
 
 @every
-def test_exact_is_exact_unless_it_forgets_which_points_go_together_and_the_prior_is_far(
-    task,
-):
+def test_exact_is_exact_unless_it_forgets_which_points_go_together_and_the_prior_is_far(task):
     exact = predicted(task)
     each, together = scores(task, exact)
     apart, forgotten = scores(task, exact, members=None)
@@ -110,14 +108,12 @@ def test_the_quadrature_is_importance_sampling_from_the_prior():
     points = torch.tensor([[2.0, -1.0], [0.3, 0.1], [-3.0, 2.0]])
     known = known_classes.LogisticPosterior(inputs, targets)
     own = known.predict(points, torch.Generator().manual_seed(0)).probs[:, 1]
-    generator = torch.Generator().manual_seed(1)
-    drawn = torch.randn(400_000, 3, generator=generator, dtype=torch.float64)
+    drawn = torch.randn(400_000, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     drawn *= known_classes.PRIOR_VAR**0.5
     likely = (drawn @ known_classes.with_one(inputs).T).sigmoid()
     weight = torch.where(targets > 0, likely, 1 - likely).prod(-1)
     at_points = (drawn @ known_classes.with_one(points).T).sigmoid()
-    sampled = (at_points * weight[:, None]).sum(0) / weight.sum()
-    assert torch.allclose(own, sampled, atol=0.01)
+    assert torch.allclose(own, (at_points * weight[:, None]).sum(0) / weight.sum(), atol=0.01)
 
 
 def test_the_divergence_by_counts_is_that_of_all_sequences_of_classes():
@@ -126,8 +122,7 @@ def test_the_divergence_by_counts_is_that_of_all_sequences_of_classes():
     other = torch.tensor([[0.3, 0.7]], dtype=torch.float64)
     mass, sure = torch.tensor([0.25, 0.75]).double(), torch.ones(1).double()
     p, q = known_classes.counts(one, mass, 2), known_classes.counts(other, sure, 2)
-    found = (p * (p / q).log()).sum()
-    wanted = 0.0
+    found, wanted = (p * (p / q).log()).sum(), 0.0
     for classes in product((0, 1), repeat=4):
         at = torch.tensor([0, 0, 1, 1])
         own, theirs = (
@@ -149,8 +144,7 @@ def test_the_divergence_of_means_is_that_of_all_ten_targets(alone):
     said = lane_of(estimator.predict(test[None]), 0)
     members = None if alone else said.members + 0.3
     said = replace(said, mean=said.mean + 0.3, members=members)
-    found = known.divergences(test, said)[1][0]
-    at = torch.tensor([0] * 5 + [1] * 5)
+    found, at = known.divergences(test, said)[1][0], torch.tensor([0] * 5 + [1] * 5)
     mean, covariance = known.function(test)
     noise = known_regression.NOISE_VAR * torch.eye(10, dtype=torch.float64)
     spread = said.epistemic[:2].diag()[at][:, at] * torch.eye(10)

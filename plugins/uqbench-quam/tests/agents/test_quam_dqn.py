@@ -17,8 +17,7 @@ from uqbench.testing.worlds import act, transitions
 CPU = torch.device("cpu")
 SMALL = QuamDQNConfig(
     hidden=(16,), channels=4, learning_starts=40, target_sync_period=45, replay_capacity=150,
-    batch_size=8, search_rate=0.05,
-)  # fmt: skip
+    batch_size=8, search_rate=0.05)  # fmt: skip
 
 
 def test_it_conforms(conforms) -> None:
@@ -82,8 +81,7 @@ def test_an_action_that_was_never_taken_is_bounded_by_the_search_alone():
 
 
 def test_bonuses_are_never_negative_and_states_do_not_interact():
-    own = evidence(lanes=2)
-    g = torch.Generator().manual_seed(5)
+    own, g = evidence(lanes=2), torch.Generator().manual_seed(5)
     weights, phi = torch.randn(2, 4, 3, generator=g), torch.randn(2, 6, 4, generator=g)
     together = bonuses(weights, phi, own, QuamDQNConfig())
     assert (together >= 0).all()
@@ -107,8 +105,7 @@ def test_actions_are_optimistic_by_the_bonus_and_uncertainty_reports_it():
 
 def test_it_searches_between_gradient_steps_too():
     """With a gradient step every fifth step: in step 62 it acts as in step 60."""
-    rare = replace(SMALL, learn_period=5, epsilon=0.0)
-    made = agent(range(20), 62, rare)
+    made = agent(range(20), 62, replace(SMALL, learn_period=5, epsilon=0.0))
     assert not made.phase(made.clock.t)[0]
     obs = torch.randn(20, 3, generator=torch.Generator().manual_seed(7))
     reported = made.uncertainty(obs[:, None])
@@ -119,6 +116,5 @@ def test_it_searches_between_gradient_steps_too():
 def test_before_learning_actions_are_uniformly_random():
     # 4 actions, 400 lanes: a count of 100 has a standard deviation of 8.7; ±45 is 5 of them
     made = QuamDQN(INFO, range(400), SMALL, CPU)
-    counts = act(made, torch.zeros(400, 3)).bincount(minlength=4)
-    assert (counts - 100).abs().max() < 45
+    assert (act(made, torch.zeros(400, 3)).bincount(minlength=4) - 100).abs().max() < 45
     assert made.uncertainty(torch.zeros(400, 1, 3)).epistemic_var is None

@@ -72,8 +72,7 @@ class Problem:
         trace = search(network, {"scales": scales}, data, lanes, points, target, loss, config)
         step, accepted = trace.best()
         assert accepted.all()
-        found = trace.outputs.double().softmax(-1)[step, each, classes]
-        return found.view(-1, 3) / self.optimum
+        return trace.outputs.double().softmax(-1)[step, each, classes].view(-1, 3) / self.optimum
 
 
 @pytest.fixture(scope="module")

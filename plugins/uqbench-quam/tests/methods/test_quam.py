@@ -29,8 +29,7 @@ def test_points_are_searched_for_by_themselves(toy):
         alone = estimator.predict(many[:, [point]]).epistemic
         assert torch.allclose(alone[:, 0], together[:, point], rtol=1e-6)
     # a lane's searches fall into other groups where another lane's come before: still the same bits
-    single = fitted(task, [2], **search)
-    assert torch.equal(single.predict(many[1:]).epistemic[0], together[1])
+    assert torch.equal(fitted(task, [2], **search).predict(many[1:]).epistemic[0], together[1])
 
 
 def test_a_search_of_one_step_meets_the_reference_alone(toy, predict):
@@ -42,8 +41,7 @@ def test_a_search_of_one_step_meets_the_reference_alone(toy, predict):
 def test_a_search_of_the_last_layer_keeps_the_features(toy, points):
     task = toy(reference=True)
     estimator = fitted(task, [1], search_steps=30, search_rate=1e-2, last_layer=True)
-    assert estimator.searched == Mlp(8, (), 3)
-    assert estimator.data.inputs.shape == (1, 24, 8)
+    assert (estimator.searched, estimator.data.inputs.shape) == (Mlp(8, (), 3), (1, 24, 8))
     outputs = estimator.searched(estimator.start, estimator.data.inputs)
     assert torch.allclose(outputs, NETWORK(estimator.weights, task.data([1]).inputs), atol=1e-6)
     assert (estimator.predict(points[None]).epistemic > 1e-4).any()
@@ -70,8 +68,7 @@ def test_a_regressions_searches_end_above_and_below_the_reference(toy):
 
 
 def test_a_budget_of_forward_passes_pays_for_whole_searches():
-    assert affordable(600, 100) == 2
-    assert affordable(899, 100) == 2
+    assert (affordable(600, 100), affordable(899, 100)) == (2, 2)
     with pytest.raises(ValueError, match="pays for no search: one of 100 steps costs 300"):
         affordable(299, 100)
 
@@ -90,16 +87,14 @@ def test_figure_b1_s_asymptotic_variance_is_a_quarter_of_e_to_the_ninth_minus_on
     def normal(mean):
         return (-0.5 * (x - mean) ** 2).exp() / math.sqrt(2 * math.pi)
 
-    target = 0.5 * normal(0.0) + 0.5 * normal(3.0)
-    cell = (x[1] - x[0]).item()
+    target, cell = 0.5 * normal(0.0) + 0.5 * normal(3.0), (x[1] - x[0]).item()
     variance = asymptotic_variance(target, normal(0.0), cell).item()
     assert variance == pytest.approx((math.exp(9) - 1) / 4)
 
 
 def test_a_proposal_proportional_to_the_integrand_has_no_variance_and_theorem_1_holds():
     posterior = torch.tensor([0.7, 0.2, 0.1], dtype=torch.float64)
-    divergences = torch.tensor([0.0, 0.3, 2.0], dtype=torch.float64)
-    integrand = posterior * divergences
+    integrand = posterior * torch.tensor([0.0, 0.3, 2.0], dtype=torch.float64)
     best = integrand / integrand.sum()
     assert asymptotic_variance(integrand[1:], best[1:], 1.0).item() == pytest.approx(0, abs=1e-12)
     variance = asymptotic_variance(integrand, posterior, 1.0)

@@ -7,15 +7,9 @@ import torch
 from torch.nn import functional as F
 from uqbench_predictive.networks.architectures import Mlp, initial_weights, rows
 from uqbench_predictive.networks.learning import fit, mean_loss
+from uqbench_quam.methods import search as searching
 from uqbench_quam.methods.config import QuamConfig
-from uqbench_quam.methods.search import (
-    SearchTrace,
-    away,
-    penalty_weight,
-    search,
-    search_rate,
-    toward,
-)
+from uqbench_quam.methods.search import SearchTrace, away, search, search_rate, toward
 
 from uqbench.estimator import Data
 from uqbench.lanes import lane_generators
@@ -37,7 +31,7 @@ def searches(data, weights, lanes, points, classes, config=None):
 
 def test_the_schedule_after_194_steps_is_that_of_the_mnist_experiments():
     config = QuamConfig(penalty=6.0, growth=1.9, period=14, search_rate=5e-3, scales_rate=True)
-    weights = [penalty_weight(config, step) for step in (0, 13, 14, 193)]
+    weights = [searching.penalty_weight(config, step) for step in (0, 13, 14, 193)]
     assert weights == pytest.approx([6.0, 6.0, 11.4, 25_232], rel=1e-4)
     assert search_rate(config, 193) == pytest.approx(5e-3 * 1.9**-13)
     assert search_rate(replace(config, scales_rate=False), 193) == 5e-3
@@ -53,8 +47,7 @@ def test_attacks_are_lowest_at_the_class_and_in_the_target_direction():
 
 def test_steps_are_those_of_the_loop_that_is_written_out(problem):
     data = problem()
-    weights = reference(data)
-    point = torch.tensor([[5.0, 5.0]])
+    weights, point = reference(data), torch.tensor([[5.0, 5.0]])
     config = QuamConfig(search_steps=25, period=10, penalty=2.0, growth=3.0, search_rate=5e-3)
     trace = searches(data, weights, [0], point, [2], config)
     assert trace.accepted[0, 0]

@@ -159,9 +159,7 @@ def test_a_page_fits_its_width_and_has_no_serious_finding(sized: Visit, name: st
 def test_pages_are_small(explorer: Explorer, pages: dict[str, bytes]):
     sizes = {name: len(gzip.compress(data, mtime=0)) for name, data in pages.items()}
     shared = sum(sizes[name] for name in ("explorer.js", "explorer.css", "data/index.js"))
-    first = {
-        name: shared + sizes[f"{name}.html"] + sizes[f"data/{name}.js"] for name in explorer.boards
-    }
+    first = {of: shared + sizes[f"{of}.html"] + sizes[f"data/{of}.js"] for of in explorer.boards}
     every = sum(size for name, size in sizes.items() if not name.endswith(".png"))
     print(f"first load {max(first.values()):,} at most, all {every:,}, previews "
           f"{sum(sizes.values()) - every:,}")  # fmt: skip
@@ -169,9 +167,7 @@ def test_pages_are_small(explorer: Explorer, pages: dict[str, bytes]):
     assert every <= MOST_ALL
 
 
-def test_another_score_another_task_and_all_but_one_rank_by_sets_of_their_own(
-    visit: Visit, explorer
-):
+def test_another_score_another_task_and_all_but_one_rank_by_own_sets(visit: Visit, explorer):
     data = explorer.boards["deepsea-paper"]
     names = [one["name"] for one in data["methods"]]
     visit.go("deepsea-paper", "open=all")
@@ -312,8 +308,7 @@ def test_a_link_leads_to_exactly_this_state(visit: Visit):
 
     state = "by=late_regret_mean&columns=fail_share,worst_quarter&filter=paper&open=ube"
     visit.go("deepsea-paper", f"{state}&compare=psrl,mm")
-    page = visit.page
-    seen = shown()
+    page, seen = visit.page, shown()
     address = page.evaluate("document.querySelector('a.here').href")
     page.goto("about:blank")
     page.goto(address)
@@ -388,9 +383,7 @@ LETTERS = """() => [...document.querySelectorAll('main *')]
 
 
 @pytest.mark.parametrize("board", ["minatar-night", "deepsea-paper", "priormdp-sbc-paper"])
-def test_a_phone_shows_trust_and_claims_whole_with_letters_of_ten_pixels(
-    browser: Browser, file: Path, board: str
-):
+def test_a_phone_shows_trust_and_claims_whole_with_letters_of_ten_pixels(browser, file, board):
     page = browser.new_page(viewport={"width": 390, "height": 844})
     page.goto(f"{file.resolve().as_uri()}#board={board}")
     page.wait_for_selector("h1")

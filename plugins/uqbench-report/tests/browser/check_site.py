@@ -25,12 +25,8 @@ ROOT = Path(__file__).parents[4]
 MOST_BYTES = 400_000
 """Of the first load, compressed as servers do."""
 ROUTES = {
-    "front": "",
-    "board": "boards/deepsea-paper.html",
-    "claims": "boards/claims.html",
-    "ignorance": "ignorance/",
-    "notebook": "notebooks/first-board/",
-}
+    "front": "", "board": "boards/deepsea-paper.html", "claims": "boards/claims.html",
+    "ignorance": "ignorance/", "notebook": "notebooks/first-board/"}  # fmt: skip
 WIDTHS = (390, 1200)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 

@@ -40,8 +40,7 @@ def test_each_command_of_a_page_exits_with_zero(command, capfd):
     run = "uqbench run --suite drawn-worlds --budget smoke"
     assert command(f"{run} --device cpu --workers 1") == 0
     (data,) = explorer("results").boards.values()
-    assert set(data["commands"]) == {"run", "check", "try"}
-    assert data["commands"]["run"] == run
+    assert (set(data["commands"]), data["commands"]["run"]) == ({"run", "check", "try"}, run)
     Path("mine.py").write_text(CLASS, encoding="utf-8")
     capfd.readouterr()
     for name, line in data["commands"].items():

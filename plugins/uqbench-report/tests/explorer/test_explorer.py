@@ -129,8 +129,7 @@ def test_a_task_alone_and_all_but_one_have_the_ranks_of_these_runs(deepsea, comp
     for (how, task), tasks in board.subsets.items():
         places, rows = board.places_on(*tasks), zip(
             data["methods"], data["ranks"][f"{how}:{task}"], data["sets"][f"{how}:{task}"],
-            strict=True,
-        )  # fmt: skip
+            strict=True)  # fmt: skip
         for one, place, value in rows:
             columns = [board.methods[one["name"]].tasks.index(name) for name in tasks]
             mean = board.matrices[one["name"]][:, columns].mean()
@@ -170,9 +169,7 @@ def test_a_board_of_an_earlier_protocol_says_why_it_is_not_ranked_anew(host, sui
     assert "earlier protocol" in data["unranked"]
 
 
-def test_a_board_of_other_runs_than_its_budget_plans_says_so_and_is_not_ranked_anew(
-    tmp_path, host, suites
-):
+def test_a_board_of_other_runs_than_planned_says_so_and_is_not_ranked_anew(tmp_path, host, suites):
     folder = tmp_path / "deepsea" / "demo"
     shutil.copytree(BOARDS / "deepsea" / "demo", folder)
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -243,8 +240,7 @@ def test_ids_in_pictures_are_unique_and_pictures_have_a_text_alternative(deepsea
 
 @pytest.mark.long
 def test_the_same_boards_give_the_same_page(explorer, host, suites):
-    again = Explorer([Folder(FOLDER)], suites, host, "leaderboards")
-    assert again.file() == explorer.file()
+    assert Explorer([Folder(FOLDER)], suites, host, "leaderboards").file() == explorer.file()
 
 
 def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, host, site):
@@ -288,16 +284,14 @@ def test_titles_of_pages_and_cells_are_text():
 
 
 def test_the_matrix_counts_each_claim_once_and_only_tested_ones_can_be_wrong():
-    board = StoredBoard.read(FOLDER)
-    judged = judged_claims(board)
+    judged = judged_claims(StoredBoard.read(FOLDER))
     with (FOLDER / "claims.csv").open() as file:
         assert len(judged) == len({row["claim"] for row in csv.DictReader(file)})
     (paper,) = by_paper(judged)
     assert paper.decided == paper.count("holds") + paper.count("does not hold")
     assert paper.wrong == pytest.approx(0.05 * len(judged))
     assert sum(paper.count(verdict.value) for verdict in Verdict) == len(judged)
-    untested = [replace(claim, tested=False) for claim in judged]
-    assert by_paper(untested)[0].wrong == 0
+    assert by_paper([replace(claim, tested=False) for claim in judged])[0].wrong == 0
 
 
 def test_a_claim_counts_as_the_board_of_most_seeds_that_it_needs_has_it():
@@ -308,13 +302,11 @@ def test_a_claim_counts_as_the_board_of_most_seeds_that_it_needs_has_it():
         (one,) = distinct([replace(claim, **other) for other in others])
         return one.verdict
 
-    few = {"verdict": "holds", "seeds": 3}
-    many = {"verdict": "does not hold", "seeds": 20}
+    few, many = {"verdict": "holds", "seeds": 3}, {"verdict": "does not hold", "seeds": 20}
     assert counted(few, many) == counted(many, few) == "does not hold"
     assert counted(many, {"verdict": "not run", "seeds": 99}) == "does not hold"
     elsewhere = {"verdict": "not run", "seeds": 99, "needed_here": False}
-    assert counted(elsewhere, few) == "holds"
-    assert counted(elsewhere) == "not run"
+    assert (counted(elsewhere, few), counted(elsewhere)) == ("holds", "not run")
     assert counted({"verdict": "open"}) == "open"
     assert counted({"verdict": "not run"}) == "not run"
 
@@ -322,8 +314,7 @@ def test_a_claim_counts_as_the_board_of_most_seeds_that_it_needs_has_it():
 def test_the_finding_and_the_pictures_say_the_names_of_papers(deepsea):
     """Names on the board, such as ``mm``, are in neither; the rows' data keep them."""
     data = deepsea.boards["deepsea-demo"]
-    keys = {one["name"] for one in data["methods"] if one["title"] != one["name"]}
-    assert "mm" in keys
+    assert "mm" in {one["name"] for one in data["methods"] if one["title"] != one["name"]}
     drawn = " ".join(re.sub(r"<[^>]*>", " ", one["svg"]) for one in data["figures"])
     assert "Moment matching" in drawn
     for key in ("mm", "ube-zeta-1"):
@@ -419,8 +410,7 @@ def test_a_row_of_another_paper_is_a_method_of_its_own(host, suites):
     """SNGP is no setting of Laplace, by whose estimator it is made."""
     board, suite = StoredBoard.read(BOARDS / "regression" / "paper"), suites["regression"]
     told = dict(names_of(board, host, suite))
-    assert told["sngp"]["of"] == "sngp"
-    assert told["sngp"]["title"] == "SNGP"
+    assert (told["sngp"]["of"], told["sngp"]["title"]) == ("sngp", "SNGP")
     assert told["sngp"]["source"].startswith("Liu, Lin et al. 2020")
     assert told["laplace"]["title"] == "Laplace"
     assert "laplace" in told["sngp"]["code"]  # the estimator that implements it

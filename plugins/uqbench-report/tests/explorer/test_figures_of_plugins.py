@@ -65,8 +65,7 @@ def test_a_plugin_that_fails_is_named_and_the_others_draw(host):
     added, problems = catalog.plugin_figures(board, None, host)
     assert sorted(one.name for one in added) == ["hollow", "linked", "two-points"]
     assert sorted(problem.split(": ")[2] for problem in problems) == [
-        "0", "no such column", "there is another figure 'intervals'; rename this one"
-    ]  # fmt: skip
+        "0", "no such column", "there is another figure 'intervals'; rename this one"]  # fmt: skip
     assert catalog.draw(board, "two-points", None, host).data is DATA
     data, missing = board_data(board, None, host, "leaderboards")
     assert [one["name"] for one in data["figures"]][:2] == ["two-points", "intervals"]

@@ -24,21 +24,16 @@ from uqbench.seeding import derive_seed
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.worlds import act, as_step
 
-CPU = torch.device("cpu")
 CONFIGS = {
-    PSRL: configs.ModelBasedConfig,
-    CertaintyEquivalence: configs.CertaintyEquivalenceConfig,
-    UBE: configs.UBEConfig,
-    UBETerms: configs.UBEConfig,
-    MomentMatching: configs.MomentMatchingConfig,
-    QLearning: configs.QLearningConfig,
-    BayesianQLearning: configs.BQLConfig,
-}
+    PSRL: configs.ModelBasedConfig, CertaintyEquivalence: configs.CertaintyEquivalenceConfig,
+    UBE: configs.UBEConfig, UBETerms: configs.UBEConfig,
+    MomentMatching: configs.MomentMatchingConfig, QLearning: configs.QLearningConfig,
+    BayesianQLearning: configs.BQLConfig}  # fmt: skip
 
 
 def make_agent(kind=PSRL, seeds=(0, 1), states=5, **settings):
     info = EnvironmentInfo(spaces.Discrete(states), 2, 0.9, 1_000)
-    return kind(info, seeds, CONFIGS[kind](**settings), CPU)
+    return kind(info, seeds, CONFIGS[kind](**settings), torch.device("cpu"))
 
 
 @dataclass
@@ -56,8 +51,7 @@ class Run:
             action = act(self.agent, obs, valid)
             out = self.env.step(action)
             self.trace.append(torch.stack([obs, action, out.reward]))
-            step = as_step(obs, action, out)
-            self.agent.observe(step)
+            self.agent.observe(as_step(obs, action, out))
             obs, valid = out.obs, out.valid
         self.now = obs, valid
         return self

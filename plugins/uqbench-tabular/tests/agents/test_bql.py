@@ -13,12 +13,10 @@ from uqbench.agent import Step
 from uqbench.lanes import generators
 from uqbench.testing.worlds import act, step_of_actors
 
-CPU = torch.device("cpu")
-
 
 def of(*values: float) -> NormalGamma:
     """A normal-gamma with fields ``[1]``."""
-    return NormalGamma.filled((1,), values, CPU)
+    return NormalGamma.filled((1,), values, torch.device("cpu"))
 
 
 def numbers(model: NormalGamma) -> list[float]:
@@ -47,8 +45,7 @@ def test_the_projection_of_a_normal_gamma_is_itself(model):
 def test_the_projection_minimizes_the_divergence_from_a_mixture():
     """``KL(q ‖ p)`` is ``−E_q log p`` and a constant; scipy's minimum has the same parameters."""
     parts = torch.tensor([[-1.0, 2.0], [3.0, 8.0], [4.0, 2.5], [2.0, 5.0]]).double()
-    mixture = NormalGamma(*parts)
-    q = bql.mixture_moments(mixture)
+    q = bql.mixture_moments(NormalGamma(*parts))
     mu2_tau = (q.spread + q.mu_tau**2 / q.tau).item()
 
     def cross_entropy(p: np.ndarray) -> float:
@@ -90,8 +87,7 @@ def transition(reward: float) -> Step:
 def test_an_update_is_the_mixture_over_the_next_states_return(moments, samples, tolerance, make):
     """The moments of the mixture by numerical integration over z, then the projection."""
     learner = make(bql.BayesianQLearning, (0,), 3, samples=samples, moments=moments)
-    following = learned_next_state(learner)
-    m, lam, alpha, beta = numbers(following)
+    m, lam, alpha, beta = numbers(learned_next_state(learner))
     next_return = stats.t(2 * alpha, m, (beta * (lam + 1) / (alpha * lam)) ** 0.5)
 
     def expectation(term) -> float:
@@ -119,8 +115,7 @@ def test_the_next_action_is_the_best_available_by_its_mean(make):
     free, masked, other = (make(bql.BayesianQLearning, (0,), 3) for _ in range(3))
     learned_next_state(free)
     learned_next_state(masked)
-    only_first = torch.tensor([[True, False]])
-    step = transition(0.5)
+    only_first, step = torch.tensor([[True, False]]), transition(0.5)
     free.observe(step)
     masked.observe(step_of_actors(**{**vars(step), "valid_actions": only_first}))
     other.observe(step)  # both actions of state 1 have the prior

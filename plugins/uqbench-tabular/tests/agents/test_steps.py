@@ -25,8 +25,7 @@ from uqbench.uncertainty.interval_scores import score_uncertainty
 def test_the_plan_respects_the_masks_that_have_been_seen(make):
     """An untried action looks attractive to its prior; planning must not count on it."""
     agent = make(seeds=(0,), prior_mu0=5.0)
-    everywhere = agent.action_values()
-    assert torch.allclose(everywhere, torch.tensor(50.0, dtype=torch.float64))
+    assert torch.allclose(agent.action_values(), torch.tensor(50.0, dtype=torch.float64))
     for _ in range(200):
         act(agent, torch.tensor([4]), torch.tensor([[False, True]]))
         no = torch.tensor([False])
@@ -95,8 +94,7 @@ def test_certainty_equivalence_explores_with_probability_epsilon(start):
     assert torch.equal(act(greedy, torch.tensor([0, 2])), greedy.plan[[0, 1], [0, 2]].argmax(-1))
     run = start(CertaintyEquivalence, seeds=range(20), epsilon=1.0).go(200)
     state, action, _ = torch.stack(run.trace).unbind(1)
-    forward = action[state != 4].mean().item()
-    assert abs(forward - 0.5) < 5 * 0.5 / (state != 4).sum().item() ** 0.5
+    assert abs(action[state != 4].mean().item() - 0.5) < 5 * 0.5 / (state != 4).sum().item() ** 0.5
 
 
 # -- moment matching -----------------------------------------------------------------------------
@@ -109,8 +107,7 @@ def test_moment_matching_solves_the_epistemic_equation_term_by_term(taught):
     """Equation "epistemic" with its five terms apart, each from its definition."""
     agent = taught(MomentMatching)
     values = agent.action_values()
-    v = values.amax(-1)
-    c = agent.posterior.counts
+    v, c = values.amax(-1), agent.posterior.counts
     n = c.sum(-1)
     p, ng = c / n[..., None], agent.posterior.rewards
     m = ng.mu0
@@ -122,8 +119,7 @@ def test_moment_matching_solves_the_epistemic_equation_term_by_term(taught):
     w = v[:, None, None, :].expand_as(p)
     var_mean_reward = ng.beta / (ng.lam * (ng.alpha - 1))
     fixed = cov(m, m) + (p * var_mean_reward).sum(-1) + 2 * GAMMA * cov(m, w) + GAMMA**2 * cov(w, w)
-    best = values.argmax(-1, keepdim=True)
-    epistemic = torch.zeros_like(fixed)
+    best, epistemic = values.argmax(-1, keepdim=True), torch.zeros_like(fixed)
     for _ in range(400):
         of_states = epistemic.gather(-1, best).squeeze(-1)
         epistemic = fixed + GAMMA**2 * (p * of_states[:, None, None, :]).sum(-1)

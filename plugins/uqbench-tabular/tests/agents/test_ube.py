@@ -88,8 +88,7 @@ def test_the_oracle_variance_is_that_of_the_policys_values(taught):
 @pytest.mark.parametrize("steps", [0, 20, 200])
 def test_the_ube_bounds_moment_matching(steps, taught):
     """``Q_max`` bounds the values; the same equation has a larger local term."""
-    u = taught(UBE, steps=steps, r_max=3.0)
-    mm = taught(MomentMatching, steps=steps)
+    u, mm = taught(UBE, steps=steps, r_max=3.0), taught(MomentMatching, steps=steps)
     values = u.action_values()
     assert values.abs().max() < 30
     assert (u.variance(values) >= mm.variance(values)).all()

@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from uqbench_tabular.environments import config as configs
 from uqbench_tabular.environments.chain import BACK, FORWARD, Chain, chain_mdp
-from uqbench_tabular.environments.config import (
-    ChainConfig,
-    DeepSeaConfig,
-    PriorMDPConfig,
-    WideNarrowConfig,
-)
+from uqbench_tabular.environments.config import ChainConfig, DeepSeaConfig, PriorMDPConfig
 from uqbench_tabular.environments.deep_sea import LEFT, RIGHT, deep_sea, make_lanes
 from uqbench_tabular.environments.ground_truth import optimal_q
 from uqbench_tabular.environments.prior_mdp import prior_mdp
@@ -52,8 +48,7 @@ def test_steps_follow_the_tables():
         counts[state, action, following] += 1
     n = counts.sum(-1, keepdims=True).clip(min=1)
     expected = CHAIN.transitions.numpy()
-    error = np.sqrt(expected * (1 - expected) / n)
-    seen = CHAIN.available.numpy()
+    error, seen = np.sqrt(expected * (1 - expected) / n), CHAIN.available.numpy()
     assert counts[seen].sum(-1).min() > 250
     assert (np.abs(counts / n - expected) <= 5 * error + 1e-12)[seen].all()
 
@@ -115,7 +110,7 @@ def test_right_stays_optimal_up_to_forty_states(states):
 @pytest.mark.parametrize(("pairs", "width"), [(1, 6), (2, 4), (3, 2)])
 def test_widenarrow_pays_its_high_reward_once_a_wide_state(pairs, width):
     """A cycle of 2N + 1 steps with N high rewards; for N = 1 the start is worth 0.5 / (1 − γ³)."""
-    config = WideNarrowConfig(pairs=pairs, width=width)
+    config = configs.WideNarrowConfig(pairs=pairs, width=width)
     world = wide_narrow(config)
     assert world.oracle_gain() == pytest.approx(0.5 * pairs / (2 * pairs + 1))
     start = 0.5 * sum(0.9 ** (2 * k) for k in range(pairs)) / (1 - 0.9 ** (2 * pairs + 1))
@@ -127,7 +122,7 @@ def test_widenarrow_pays_its_high_reward_once_a_wide_state(pairs, width):
 
 
 def test_the_last_step_of_widenarrow_pays_nothing_and_is_certain():
-    world = wide_narrow(WideNarrowConfig(pairs=2, width=3, low_reward=0.25))
+    world = wide_narrow(configs.WideNarrowConfig(pairs=2, width=3, low_reward=0.25))
     assert (world.mdp.rewards[-1] == 0).all()
     assert (world.deviations[-1] == 0).all()
     assert (world.deviations[:-1] == 1).all()

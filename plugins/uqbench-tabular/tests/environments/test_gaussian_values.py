@@ -59,10 +59,7 @@ def test_every_pair_is_shown_as_often_and_followed_by_the_next_then_nothing_is()
 
 @pytest.mark.parametrize("discount", [0.0, 0.9])
 def test_the_agent_that_counts_rewards_has_the_posterior_in_closed_form(discount):
-    agent, exact = (
-        learned(CONFIG, discount, range(20)),
-        circuit.posterior(CONFIG, discount, range(20)),
-    )
+    agent, exact = (of(CONFIG, discount, range(20)) for of in (learned, circuit.posterior))
     stated = agent.uncertainty(torch.eye(circuit.STATES).expand(20, -1, -1))
     assert torch.allclose(stated.mean, exact.mean, atol=1e-5)
     scores = score_posterior(stated, exact)
@@ -102,14 +99,8 @@ def test_over_worlds_drawn_from_the_prior_the_posterior_covers_and_has_its_varia
 def test_the_controls_state_one_doubt_of_all_rewards(discount):
     """v GGᵀ, v of the prior 1, of the rules about what fits all data of σ, of n, or of neither."""
     config = GaussianValuesConfig(sigma=2.0, fours=4)
-    exact, of_values = (
-        circuit.posterior(config, discount, range(3)),
-        circuit.values_of_rewards(discount),
-    )
-    prior, fitted = (
-        (of_values @ of_values.mT)[circuit.PLACE][:, circuit.PLACE],
-        exact.fitted.flatten(1),
-    )
+    exact, rows = circuit.posterior(config, discount, range(3)), circuit.values_of_rewards(discount)
+    prior, fitted = (rows @ rows.mT)[circuit.PLACE][:, circuit.PLACE], exact.fitted.flatten(1)
     for kind, mean, std in (
         (controls.GaussianPrior, torch.zeros(3, circuit.PAIRS), 1.0),
         (controls.OneDoubt, fitted, 0.242),
@@ -163,8 +154,7 @@ def test_a_size_of_zero_is_what_the_best_empty_rule_leaves_of_the_board_s_tasks(
     one = circuit.values_of_rewards(0.9)[0].norm()
     exact = torch.stack([
         circuit.posterior(config, task.discount, [0]).covariance[0, 0].sqrt() / one
-        for config, task in zip(configs, tasks, strict=True)
-    ])  # fmt: skip
+        for config, task in zip(configs, tasks, strict=True)])  # fmt: skip
     by_noise, by_data = [config.sigma for config in configs], [c.n**-0.5 for c in configs]
     rules = torch.tensor([[1.0] * len(configs), by_noise, by_data]).double()
     left = (exact / rules).log().std(1, correction=0).tolist()

@@ -15,8 +15,7 @@ GAMMA = 0.9
     "config", [worlds.ChainConfig(), worlds.DeepSeaConfig(), worlds.WideNarrowConfig()]
 )
 def test_the_optimal_policy_has_q_star_and_another_lane_has_less(config):
-    best = optimal_q(config, GAMMA).values
-    exact = exact_truth(config, GAMMA, [])
+    best, exact = optimal_q(config, GAMMA).values, exact_truth(config, GAMMA, [])
     optimal = greedy(best.nan_to_num(-torch.inf), model(config).available)
     worst = greedy(-best.nan_to_num(torch.inf), model(config).available)
     truth = exact.evaluate(torch.stack([optimal, worst]))

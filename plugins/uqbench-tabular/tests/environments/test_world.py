@@ -34,8 +34,7 @@ def lanes(world: World, seeds=(0, 1), limit: TimeLimit | None = None) -> WorldLa
 def test_steps_follow_the_model():
     """A random walk of 200 lanes: successors by a χ² test, rewards by their first two moments."""
     world = prior_mdp(worlds.PriorMDPConfig(states=3, actions=2, seed=5))
-    env = lanes(world, seeds=range(200))
-    g = torch.Generator().manual_seed(0)
+    env, g = lanes(world, seeds=range(200)), torch.Generator().manual_seed(0)
     state, seen = torch.zeros(200, dtype=torch.int64), []
     for _ in range(150):
         action = torch.randint(2, (200,), generator=g)
@@ -62,8 +61,7 @@ def test_the_oracle_has_no_regret_and_noise_that_is_common_cancels():
     env, other = lanes(world), lanes(world)
     for t in range(9):
         best = env.step(world.oracle()[env._state])
-        worse = torch.full((2,), 2 if t % 3 == 0 else 0)
-        out = other.step(worse)
+        out = other.step(torch.full((2,), 2 if t % 3 == 0 else 0))
         assert best.events["regret"].tolist() == [0, 0]
         assert (best.reward.std() > 0) == (t % 3 != 2)
         assert out.events["regret"].tolist() == pytest.approx([0.5 * (t % 3 == 0)] * 2, abs=1e-6)
@@ -72,8 +70,7 @@ def test_the_oracle_has_no_regret_and_noise_that_is_common_cancels():
 def test_the_regret_of_a_policy_grows_by_the_difference_of_gains():
     """Left everywhere collects nothing; the oracle its exact gain, by 100 lanes of 2,000 steps."""
     world = deep_sea(worlds.DeepSeaConfig(states=4))
-    env = lanes(world, seeds=range(100))
-    left = torch.zeros(100, dtype=torch.int64)
+    env, left = lanes(world, seeds=range(100)), torch.zeros(100, dtype=torch.int64)
     regret = torch.stack([env.step(left).events["regret"] for _ in range(2_000)]).mean(0)
     error = regret.std().item() / 10
     assert abs(regret.mean().item() - world.oracle_gain()) < SIGMAS * error + 4 / 2_000
@@ -129,6 +126,5 @@ def test_rounding_never_leads_to_a_successor_that_is_impossible():
     odds = torch.tensor([[[1 - 1e-7, 0.0]], [[0.0, 1.0]]]).double()
     mdp = MDP(odds, torch.zeros_like(odds), torch.ones(2, 1, dtype=torch.bool))
     env = lanes(World(mdp, torch.zeros_like(mdp.rewards), 0.9), seeds=(0,))
-    u = torch.tensor([1 - 2**-24])
-    zero = torch.zeros(1, dtype=torch.int64)
+    u, zero = torch.tensor([1 - 2**-24]), torch.zeros(1, dtype=torch.int64)
     assert env._move(zero, zero, u, torch.zeros(1))[0].item() == 0

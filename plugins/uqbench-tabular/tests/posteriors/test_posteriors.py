@@ -43,8 +43,7 @@ def test_the_variance_of_an_expectation_is_that_of_samples(generator):
     x = torch.tensor([[[3.0, -1.0, 0.5], [1e3, 1e3 + 1, 1e3 - 2]]], dtype=torch.float64)
     drawn = (dirichlet_sample(c, [generator(4)], N) * x[:, None]).sum(-1)[0]
     squares = (drawn - drawn.mean(0)) ** 2
-    error = squares.std(0) / N**0.5
-    given = variance_of_expectation(c, x)[0]
+    error, given = squares.std(0) / N**0.5, variance_of_expectation(c, x)[0]
     assert ((squares.mean(0) - given).abs() < SIGMAS * error).all()
     assert (variance_of_expectation(c, torch.full_like(x, 7.0)) < 1e-25).all()
 
@@ -83,9 +82,7 @@ def test_marginal_and_predictive_are_the_known_student_t_distributions():
         stats.t(6, 1.0, 0.5).ppf(0.9)
     )
     scale = (3 * 5 / (4 * 3)) ** 0.5
-    assert normal_gamma.predictive(model, t).item() == pytest.approx(
-        stats.t(6, 1.0, scale).ppf(0.9)
-    )
+    assert normal_gamma.predictive(model, t).item() == pytest.approx(stats.t(6, 1, scale).ppf(0.9))
     assert (
         normal_gamma.variance_of_mean(model).item()
         == pytest.approx(stats.t(6, 1.0, 0.5).var())
@@ -123,8 +120,7 @@ def learned(steps, counts=1.0, rewards=(0.0, 4.0, 3.0, 3.0)):
 
 
 def test_the_dirichlet_parameters_are_the_prior_plus_the_counts():
-    steps = history()
-    expected = torch.full((2, 3, 2, 3), 1.0, dtype=torch.float64)
+    steps, expected = history(), torch.full((2, 3, 2, 3), 1.0, dtype=torch.float64)
     for state, action, _, following in steps:
         for lane in range(2):
             expected[lane, state[lane], action[lane], following[lane]] += 1
@@ -172,7 +168,6 @@ def test_the_variance_of_a_backup_is_that_of_sampled_models(generator):
     mean = posterior.counts / posterior.counts.sum(-1, keepdim=True)
     of_squares = mean**2 + mean * (1 - mean) / (posterior.counts.sum(-1, keepdim=True) + 1)
     more = ((mean - of_squares) * normal_gamma.variance_of_mean(posterior.rewards)).sum(-1)
-    given = posterior.variance_of_backup(values, 0.9) - more
-    error = squares.std(0) / N**0.5
+    given, error = posterior.variance_of_backup(values, 0.9) - more, squares.std(0) / N**0.5
     assert ((squares.mean(0) - given[0]).abs() < SIGMAS * error).all()
     assert (more > SIGMAS * error).all()  # the difference would be seen

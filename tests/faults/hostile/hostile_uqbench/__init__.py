@@ -20,10 +20,8 @@ class HostileConfig(WalkerConfig):
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    factory, does = "hostile_uqbench.deeds:Hostile", "does what no agent should"
-    spec = AgentSpec(
-        name="hostile", version="1", factory=factory, config=HostileConfig, summary=does
-    )
+    made, does = "hostile_uqbench.deeds:Hostile", "does what no agent should"
+    spec = AgentSpec(name="hostile", version="1", factory=made, config=HostileConfig, summary=does)
     return [spec]
 
 

@@ -55,12 +55,6 @@ def leave_a_thread() -> None:
 
 
 DEEDS = {
-    "": lambda: None,
-    "exit": lambda: os._exit(3),
-    "segfault": lambda: ctypes.string_at(0),
-    "fork": fork_and_die,
-    "memory": hoard,
-    "loop": loop,
-    "babble": babble,
-    "thread": leave_a_thread,
-}
+    "": lambda: None, "exit": lambda: os._exit(3), "segfault": lambda: ctypes.string_at(0),
+    "fork": fork_and_die, "memory": hoard, "loop": loop, "babble": babble, "thread": leave_a_thread,
+}  # fmt: skip
