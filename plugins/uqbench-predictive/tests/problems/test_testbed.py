@@ -66,7 +66,7 @@ def test_members_of_another_law_than_the_one_that_is_stated_are_refused(name):
     given = predicted(TASKS[name])
     said = given["test"].predicted
     for other in ({"members": said.members + 100}, {"epistemic": said.epistemic + 5}):
-        with pytest.raises(ValueError, match="expected members with the mean"):
+        with pytest.raises(ValueError, match="expected members whose mean"):
             scores(TASKS[name], given, **other)
 
 
