@@ -48,8 +48,7 @@ def write_report(
             f"(SUITE/BUDGET/manifest.json), or of one board. uqbench run makes one."
         )
     host = load_host()
-    suites = read_suites(host, check=()).suites
-    explorer = Explorer(folders, suites, host, follow=follow)
+    explorer = Explorer(folders, read_suites(host, check=()).suites, host, follow=follow)
     path = Path(output)
     path = path if path.suffix or path.exists() else path.with_suffix(".html")
     write_output(path, explorer.file().encode())

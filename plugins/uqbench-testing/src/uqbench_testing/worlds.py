@@ -22,8 +22,7 @@ AFTER = TOLD[:5]
 
 def as_step(obs: Tensor, action: Tensor, outcome: Outcome, actors: int = 1) -> Step:
     """A step of an environment ``[L · K, …]``, as an agent observes it."""
-    after = (getattr(outcome, name) for name in AFTER)
-    return step_of_actors(obs, action, *after, actors=actors)
+    return step_of_actors(obs, action, *(getattr(outcome, name) for name in AFTER), actors=actors)
 
 
 def step_of_actors(*tensors: Any, actors: int = 1, **named: Any) -> Step:
