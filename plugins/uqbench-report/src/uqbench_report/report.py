@@ -69,8 +69,6 @@ def write_output(path: Path, data: bytes) -> None:
         regular = stat.S_ISREG(there.st_mode)
         if not regular or there.st_uid != os.geteuid():
             what = "is somebody else's" if regular else "is no regular file"
-            raise UqbenchError(
-                f"{path} {what}, and would be replaced: name a new file, or a regular one of your "
-                f"own."
-            )
+            instead = "name a new file, or a regular one of your own."
+            raise UqbenchError(f"{path} {what}, and would be replaced: {instead}")
     write_data(path, data)

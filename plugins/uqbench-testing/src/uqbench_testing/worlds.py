@@ -96,8 +96,7 @@ class RotatingPixels(LaneEnv):
         return Outcome(self._reward, self._terminated, self._never, self._obs, self._obs)
 
     def _draw(self) -> None:
-        pixel = (self._angles * 100).long()
-        self._obs.zero_().flatten(2).scatter_(2, pixel[..., None], True)
+        self._obs.zero_().flatten(2).scatter_(2, (self._angles * 100).long()[..., None], True)
 
     @classmethod
     def info(cls, **known: Any) -> EnvironmentInfo:
