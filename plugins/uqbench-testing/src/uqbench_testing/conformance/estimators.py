@@ -235,11 +235,11 @@ def more_data(subject: EstimatorSubject) -> str:
     for one in subject.problems:
         _, _, inputs = one.predicted
         both = [one.fitted(SEEDS, of).predict(inputs.clone()) for of in (_few, _blurred)]
-        medians = [(of.aleatoric.median(), of.epistemic.median()) for of in both]
-        before, after = torch.tensor(medians, dtype=torch.float64)
-        if both[0].unit == "return" or not (before > 0).all() or not (after > 0).all():
+        parts = [(of.aleatoric.median(), of.epistemic.median()) for of in both]
+        medians = torch.tensor(parts, dtype=torch.float64)
+        if both[0].unit == "return" or not (medians > 0).all():
             continue
-        noise, ignorance = (after / before).tolist()
+        noise, ignorance = (medians[1] / medians[0]).tolist()
         said = f"of four times the data aleatoric is × {noise:.2g}, epistemic × {ignorance:.2g}"
         expect(2 * noise >= ignorance, f"{said}: they are swapped")
         told.append(said)
@@ -269,11 +269,6 @@ class DatasetSubject(Subject, kind="dataset"):
     scores: tuple[str, ...] = ()
     tasks: Mapping[str, Callable[[], Dataset]] = field(default_factory=dict)
 
-    @property
-    def speaker(self) -> Speaker:
-        """What errors name."""
-        return Speaker("dataset", self.name, "", see("wrong-data"))
-
     def each(self) -> Iterator[tuple[str, Dataset, Data]]:
         """Each task's name, data set and data; at least those of that which is tried."""
         made = {name: make() for name, make in self.tasks.items()} or {self.name: self.dataset}
@@ -292,7 +287,8 @@ def dataset_forms(subject: DatasetSubject) -> None:
     problem = subject.dataset
     is_a(problem, Dataset, "Dataset")
     data, sets = problem.data(SEEDS), problem.evaluation_sets(SEEDS)
-    check_data(problem, data, sets, len(SEEDS), subject.speaker)
+    by = Speaker("dataset", subject.name, "", see("wrong-data"))
+    check_data(problem, data, sets, len(SEEDS), by)
 
 
 @check(DatasetSubject, "dataset-seeds", after=("dataset-forms",))
@@ -340,7 +336,8 @@ def dataset_scores(subject: DatasetSubject) -> None:
         among, alone = (problem.score(of, asked_once(problem, of, predict)) for of in lanes)
     except ValueError as error:  # a data set's way to refuse an estimator that it cannot score
         applies(False, f"it scores no such estimator: {error}")
-    check_scores(among, subject.scores, len(SEEDS), subject.speaker)
+    by = Speaker("dataset", subject.name, "", see("wrong-data"))
+    check_scores(among, subject.scores, len(SEEDS), by)
     for name, value in among.items():
         differs = f"{name} of a lane is {alone[name].tolist()} alone, {value[1:2].tolist()} among"
         close = torch.allclose(alone[name], value[1:2], 1e-4, 1e-5, equal_nan=True)
