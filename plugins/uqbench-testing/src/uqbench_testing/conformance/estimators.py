@@ -357,16 +357,11 @@ def dataset_apart(subject: DatasetSubject) -> None:
     """
     for task, problem, data in subject.each():
         for name, of in _asked(problem, data).items():
-            for seed, asked, known in zip(SEEDS, of.inputs, data.inputs, strict=True):
-                share, where = _shared(asked, known), f"set {name!r} of task {task}, seed {seed}"
-                expect(not share, f"{share:.1%} of the inputs of the {where}, are training inputs")
+            where = f"the set {name!r} of task {task}"
+            _apart(of.inputs, data.inputs, f"the inputs of {where}", "training inputs")
             for other, one in {"training": data, "validation": data.validation}.items():
-                if one is None or other == name:
-                    continue
-                for seed, own, theirs in zip(SEEDS, _groups(of), _groups(one), strict=True):
-                    share = _shared(own, theirs)
-                    said = f"{share:.1%} of the set {name!r} of task {task}, seed {seed}"
-                    expect(not share, f"{said}, are of groups of the data for {other}")
+                if one is not None and other != name:
+                    _apart(_groups(of), _groups(one), where, f"of groups of the data for {other}")
 
 
 @check(DatasetSubject, "dataset-twins", after=("dataset-apart",))
@@ -434,8 +429,10 @@ def _near(inputs: Tensor, known: Tensor, width: int) -> float:
     return float((distances.amin(1) <= radius).double().mean())
 
 
-def _shared(asked: Tensor, known: Tensor) -> float:
-    """The share of rows that stand among others, bit for bit."""
-    rows, others = ([r.tobytes() for r in x[:, None].flatten(1).numpy()] for x in (asked, known))
-    among = set(others)
-    return sum(row in among for row in rows) / max(1, len(rows))
+def _apart(asked: Tensor, known: Tensor, where: str, what: str) -> None:
+    """Fail where a lane's rows stand among others, bit for bit."""
+    for seed, *both in zip(SEEDS, asked, known, strict=True):
+        rows, others = ([r.tobytes() for r in x[:, None].flatten(1).numpy()] for x in both)
+        among = set(others)
+        share = sum(row in among for row in rows) / max(1, len(rows))
+        expect(not share, f"{share:.1%} of {where}, seed {seed}, are {what}")
