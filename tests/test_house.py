@@ -22,7 +22,7 @@ LAYERS: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
 ][0]["layers"]
 MOST_LINES = 16_500
 """Lines of code that the harness may have: a comment or a docstring is none."""
-PACKAGES = {"testing": 2_602, "report": 1_497, "cluster": 761, "keeper": 440}
+PACKAGES = {"testing": 2_564, "report": 1_475, "cluster": 761, "keeper": 440}
 """The same of the packages that were once rooms of it."""
 WORDS = 20_000
 """Of every Markdown file below ``docs/``."""

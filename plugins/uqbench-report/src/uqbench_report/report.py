@@ -48,8 +48,7 @@ def write_report(
             f"(SUITE/BUDGET/manifest.json), or of one board. uqbench run makes one."
         )
     host = load_host()
-    suites = read_suites(host, check=()).suites
-    explorer = Explorer(folders, suites, host, follow=follow)
+    explorer = Explorer(folders, read_suites(host, check=()).suites, host, follow=follow)
     path = Path(output)
     path = path if path.suffix or path.exists() else path.with_suffix(".html")
     write_output(path, explorer.file().encode())
@@ -70,8 +69,6 @@ def write_output(path: Path, data: bytes) -> None:
         regular = stat.S_ISREG(there.st_mode)
         if not regular or there.st_uid != os.geteuid():
             what = "is somebody else's" if regular else "is no regular file"
-            raise UqbenchError(
-                f"{path} {what}, and would be replaced: name a new file, or a regular one of your "
-                f"own."
-            )
+            instead = "name a new file, or a regular one of your own."
+            raise UqbenchError(f"{path} {what}, and would be replaced: {instead}")
     write_data(path, data)

@@ -22,8 +22,7 @@ AFTER = TOLD[:5]
 
 def as_step(obs: Tensor, action: Tensor, outcome: Outcome, actors: int = 1) -> Step:
     """A step of an environment ``[L · K, …]``, as an agent observes it."""
-    after = (getattr(outcome, name) for name in AFTER)
-    return step_of_actors(obs, action, *after, actors=actors)
+    return step_of_actors(obs, action, *(getattr(outcome, name) for name in AFTER), actors=actors)
 
 
 def step_of_actors(*tensors: Any, actors: int = 1, **named: Any) -> Step:
@@ -97,8 +96,7 @@ class RotatingPixels(LaneEnv):
         return Outcome(self._reward, self._terminated, self._never, self._obs, self._obs)
 
     def _draw(self) -> None:
-        pixel = (self._angles * 100).long()
-        self._obs.zero_().flatten(2).scatter_(2, pixel[..., None], True)
+        self._obs.zero_().flatten(2).scatter_(2, (self._angles * 100).long()[..., None], True)
 
     @classmethod
     def info(cls, **known: Any) -> EnvironmentInfo:

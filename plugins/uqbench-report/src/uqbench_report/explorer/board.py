@@ -71,9 +71,8 @@ def board_data(
     figures = [*added, *catalog.drawable(told := entitled(board, host, suite), left_out)[0]]
     drawn, panels = [], claims.figures(board, claims.published_numbers(suite))
     for figure in sorted(figures, key=lambda one: one.name != "trust"):
-        width = PHONE if figure.name == "trust" else 1.0
         with contained(problems.append, f"{board.title}: {figure.name}: "):  # a plugin's may fail
-            drawn.append(_drawn(board, figure, width))
+            drawn.append(_drawn(board, figure, PHONE if figure.name == "trust" else 1.0))
     coverage, seconds = coverage_column(values), seconds_of_a_run(board)
     titles = {f"{m.name}_mean": m.title for m in (suite.metrics if suite else ()) if m.title}
     by_groups = {name: group for group, of in (board.manifest.groups or {}).items() for name in of}
@@ -116,10 +115,8 @@ def board_data(
         },
         "pairs": _pairs(board.pairs, names),
         "claims": [
-            {
-                **{key: str(of) for key, of in vars(claim).items() if key != "board"},
-                "svg": claim.id in panels and _drawn(board, panels[claim.id], PHONE)["svg"],
-            }
+            {key: str(of) for key, of in vars(claim).items() if key != "board"}
+            | {"svg": claim.id in panels and _drawn(board, panels[claim.id], PHONE)["svg"]}
             for claim in judged_claims(board)
         ],
         "figures": drawn,
@@ -185,8 +182,7 @@ def _rank(data: Data, stored: StoredBoard, board: Board) -> None:
     ranked = dict(iter(stored.frame("ranks.csv", *tables.RANK_COLUMNS).groupby(["how", "task"])))
     none = pd.DataFrame(columns=tables.RANK_COLUMNS)
     for (how, task), tasks in board.subsets.items():
-        values = estimates_on(board, *tasks)
-        known = map(values.get, names)
+        known = map(estimates_on(board, *tasks).get, names)
         data["sets"][f"{how}:{task}"] = [_numbers(*astuple(of)) if of else None for of in known]
         data["ranks"][f"{how}:{task}"] = _places(ranked.get((how, task), none), names)
         if how == "only":

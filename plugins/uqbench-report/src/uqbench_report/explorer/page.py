@@ -102,8 +102,7 @@ class Explorer:
 
     def file(self) -> str:
         """All of it as one HTML file that requests nothing."""
-        table = html(self.matrix, lambda kind, name: f"#{kind}={name}")
-        index = {**self.index, "matrix": table}
+        index = {**self.index, "matrix": html(self.matrix, lambda kind, name: f"#{kind}={name}")}
         text = json.dumps({"index": index, **self.boards}, allow_nan=False, separators=(",", ":"))
         script = part("explorer.js")
         return PAGE.render(

@@ -99,8 +99,7 @@ def chart(own: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     bars = base.mark_bar(height=ROW, color=theme.GRID, opacity=0.9)
     region = bars.encode(x, alt.X2("region_high:Q"))
     truth = ["true", "false", "open", "equal"]
-    tints = [theme.GREEN, theme.VERMILION, theme.ORANGE, theme.INK]
-    colors = alt.Scale(domain=truth, range=tints)
+    colors = alt.Scale(domain=truth, range=[theme.GREEN, theme.VERMILION, theme.ORANGE, theme.INK])
     shapes = alt.Scale(domain=truth, range=["circle", "cross", "diamond", "square"])
     tint = alt.Color("is:N", scale=colors, legend=None)
     rules = base.mark_rule(strokeWidth=1.5).encode(alt.X("from_:Q"), alt.X2("to_:Q"), tint)

@@ -94,10 +94,8 @@ def svg(
     spec = partial(_specification, figure, titled=not prefix)
     text = fitted(figure.name, spec, width) if isinstance(width, str) else _draw(spec(width))
     if _EXTERNAL.search(text):
-        raise UqbenchError(
-            f"the figure {figure.name!r} has an image or a link, which is not drawn: a figure "
-            f"refers to nothing outside of itself."
-        )
+        why = "which is not drawn: a figure refers to nothing outside of itself."
+        raise UqbenchError(f"the figure {figure.name!r} has an image or a link, {why}")
     return _with_text(_small(text, prefix + figure.name), figure, DARK if adaptive else "")
 
 

@@ -50,10 +50,8 @@ def frame(leaderboard: pd.DataFrame, ranking: str) -> tuple[pd.DataFrame, float]
     """
     column = calibration.coverage_column(map(str, leaderboard))
     if column is None or "calibration" not in leaderboard:
-        raise NotDrawableError(
-            "the board has no metric named coverage_90 or coverage_95: its agents are not asked "
-            "for intervals (docs/uncertainty.md)."
-        )
+        why = "its agents are not asked for intervals (docs/uncertainty.md)."
+        raise NotDrawableError(f"the board has no metric named coverage_90 or coverage_95: {why}")
     data = estimates(leaderboard, ranking, column[0])
     data.insert(2, "word", leaderboard["calibration"])
     data = data[data["x"].notna()]

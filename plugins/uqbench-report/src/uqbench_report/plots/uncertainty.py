@@ -34,10 +34,8 @@ def frame(curves: pd.DataFrame, kind: str) -> pd.DataFrame:
     """
     points = curves[curves["curve"] == kind].drop(columns="curve").reset_index(drop=True)
     if points.empty:
-        raise NotDrawableError(
-            f"no run has the curve {kind!r}: its agents are not asked, or do not predict what it "
-            f"takes (docs/uncertainty.md)."
-        )
+        why = "its agents are not asked, or do not predict what it takes (docs/uncertainty.md)."
+        raise NotDrawableError(f"no run has the curve {kind!r}: {why}")
     points["low"], points["high"] = _within(points["y"], points["high"] - points["y"])
     return points.assign(gray=LEVEL if kind == "training" else points["x"])
 

@@ -19,8 +19,8 @@ from uqbench.contract.specs import Role
 from uqbench.registry.side_effects import watched
 from uqbench.runner.train.guards import check_action, check_range, copied
 from uqbench.runner.train.loop import by_actor, reset_by_actor
-from uqbench_testing.conformance.check import Subject, applies, located, once
-from uqbench_testing.same_bits import difference, same
+from uqbench_testing.conformance.check import Failed, Subject, applies, located, once
+from uqbench_testing.same_bits import apart, difference, same
 from uqbench_testing.worlds import AFTER, RotatingPixels
 
 QUESTIONS = 4
@@ -276,10 +276,14 @@ def _overwrite(step: Step) -> None:
     for value in (tensor for tensor in vars(step).values() if tensor is not None):
         if value.dtype == torch.bool:
             value.logical_not_()
-        elif value.dtype.is_floating_point:
-            value.fill_(float("nan"))
         else:
-            value.fill_(torch.iinfo(value.dtype).max)
+            value.fill_(torch.nan if value.is_floating_point() else torch.iinfo(value.dtype).max)
+
+
+def ends_as(one: Agent, other: Agent, how: str) -> None:
+    """Fail where two agents' states and metrics differ at the end of a run."""
+    if first := apart(one, other):
+        raise Failed(f"{how}, its {first.where} differs at the end")
 
 
 def predictions(agent: Agent, questions: Tensor) -> dict[str, Tensor]:
@@ -292,8 +296,7 @@ def predictions(agent: Agent, questions: Tensor) -> dict[str, Tensor]:
 
 def step_of(obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
     """A step, in tensors that nobody else holds."""
-    after = (copied(getattr(outcome, name)) for name in AFTER)
-    return Step(obs.clone(), action.clone(), *after)
+    return Step(obs.clone(), action.clone(), *(copied(getattr(outcome, name)) for name in AFTER))
 
 
 def copy_of(outcome: Outcome, actors: int | None = None) -> Outcome:

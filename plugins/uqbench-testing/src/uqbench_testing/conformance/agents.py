@@ -20,8 +20,8 @@ from uqbench.runner.train.guards import check_action, check_metrics, check_range
 from uqbench.runner.train.proof import weights
 from uqbench_testing.conformance import agent_runs
 from uqbench_testing.conformance.agent_runs import ACTORS, FORMS, SEEDS, AgentSubject, predictions
-from uqbench_testing.conformance.check import Failed, Vacuous, applies, check, expect, once
-from uqbench_testing.same_bits import apart, same
+from uqbench_testing.conformance.check import Vacuous, applies, check, expect, is_a, once
+from uqbench_testing.same_bits import same
 
 FORM_STEPS = 3
 COUNTS = re.compile(r"(_steps|_starts|sync_period|warm_?up|burn_?in|anneal\w*|_?decay)$")
@@ -61,8 +61,7 @@ def forms(subject: AgentSubject) -> None:
     for lanes, queries in FORMS:
         trace = few.run(range(lanes), 0)
         agent, obs = trace.agent, trace.questions[:, -1:]
-        made = f"the factory made a {type(agent).__name__}, not a uqbench.agent.Agent"
-        expect(isinstance(agent, Agent), made)
+        is_a(agent, Agent, "uqbench.agent.Agent")
         action = agent.policy(obs.expand(lanes, queries, *obs.shape[2:]))
         where = f"policy with L = {lanes}, M = {queries}"
         check_action(agent, action, (lanes, queries), FORM_STEPS, where)
@@ -268,8 +267,7 @@ def checkpoint(subject: AgentSubject) -> None:
         resumed = subject.new()
         resumed.load_state_dict(state)
         _alike(trace.follow(resumed, stop), f"resumed at step {stop}")
-        if first := apart(resumed, agent):
-            raise Failed(f"resumed at step {stop}, its {first.where} differs at the end")
+        agent_runs.ends_as(resumed, agent, f"resumed at step {stop}")
 
 
 @check(AgentSubject, "agent-terminal", after=("agent-buffers",))
@@ -295,8 +293,7 @@ def truncation(subject: AgentSubject) -> None:
     Fix:
         Use step.terminated, not step.terminated | step.truncated, in the target.
     """
-    seen = _with_another_next_obs(subject, "within")
-    applies(seen, "it does not learn from next_obs")
+    applies(_with_another_next_obs(subject, "within"), "it does not learn from next_obs")
     shows = _with_another_next_obs(subject, "truncated")
     expect(shows, "another next_obs of truncated steps changes nothing: it does not bootstrap")
 
@@ -387,8 +384,7 @@ def _learned(subject: AgentSubject, where: str) -> dict[str, Tensor]:
 
     Actions count only where it reports nothing else, since they jump.
     """
-    trace, agent, learned = subject.alone, subject.new([5]), {}
-    actions = []
+    trace, agent, learned, actions = subject.alone, subject.new([5]), {}, []
     for t, told in enumerate(_told(subject, where)):
         actions.append(trace.replay(agent, t, told))
         for name, value in agent.metrics().items():

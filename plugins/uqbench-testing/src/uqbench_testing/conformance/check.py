@@ -40,17 +40,21 @@ class Vacuous(Skipped):
     status = "vacuous"
 
 
-def expect(holds: object, why: str, otherwise: type[Failed] = Failed) -> None:
-    """Raise :class:`Failed`, or :class:`Vacuous`, where something does not hold."""
+def expect(holds: T | None, why: str, otherwise: type[Failed] = Failed) -> T:
+    """Return what holds; raise :class:`Failed`, or another, where it is none, or false."""
     if not holds:
         raise otherwise(why)
+    return holds
 
 
 def applies(has: T | None, why_not: str) -> T:
     """Return what a rule is about; raise :class:`Skipped` where there is none, or it is false."""
-    if not has:
-        raise Skipped(why_not)
-    return has
+    return expect(has, why_not, Skipped)
+
+
+def is_a(made: object, kind: type, name: str) -> None:
+    """Fail where a factory made something of another kind."""
+    expect(isinstance(made, kind), f"the factory made a {type(made).__name__}, not a {name}")
 
 
 @contextmanager

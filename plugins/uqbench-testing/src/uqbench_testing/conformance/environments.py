@@ -97,12 +97,10 @@ def forms(subject: EnvironmentSubject) -> None:
     """
     for seeds in ([1], [1, 2, 3]):
         env = subject.make(seeds, subject.limit)
-        made = f"the factory made a {type(env).__name__}, not a LaneEnv"
-        expect(isinstance(env, LaneEnv), made)
+        expect(isinstance(env, LaneEnv), f"the factory made a {type(env).__name__}, not a LaneEnv")
         guarded = GuardedLanes(subject.make(seeds, subject.limit))
         guarded.reset()
-        played = play(env, seeds, STEPS)
-        for obs, *_, outcome in played:
+        for obs, *_, outcome in (played := play(env, seeds, STEPS)):
             guarded.check(outcome, len(obs), 0)
             reward = outcome.reward
             finite = reward.dtype == torch.float32 and reward.isfinite().all()

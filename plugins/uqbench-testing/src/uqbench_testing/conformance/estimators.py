@@ -1,6 +1,6 @@
 """Rules of every estimator, and of every data set."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -20,7 +20,7 @@ from uqbench.contract.estimator import (
 from uqbench.contract.specs import Role
 from uqbench.uncertainty.problems import check_data, check_scores
 from uqbench.uncertainty.validity import Speaker
-from uqbench_testing.conformance.check import Failed, Subject, applies, check, expect, unchanged
+from uqbench_testing.conformance.check import Subject, applies, check, expect, is_a, unchanged
 from uqbench_testing.same_bits import same
 from uqbench_testing.worlds import DrawnPoints, asked_once
 
@@ -153,12 +153,10 @@ def scale(subject: EstimatorSubject) -> str:
     if small.members is None:
         return _growth(subject, inputs)
     tenth = subject.fitted(SEEDS, lambda x, y: (x, y / 10)).predict(inputs.clone())
-    told = []
-    for said in (small, tenth):
-        if said.members is None:
-            raise Failed("it states members for some targets alone")
-        own = said.members[..., 0].double().var(0)
-        told.append(float((said.epistemic / own.clamp(min=1e-30)).median()))
+    members = [said.members for said in (small, tenth) if said.members is not None]
+    expect(len(members) == 2, "it states members for some targets alone")
+    pairs = zip((small.epistemic, tenth.epistemic), members, strict=True)
+    told = [_median_ratio(said, own[..., 0].double().var(0)) for said, own in pairs]
     within = all(0.5 <= ratio <= 2 for ratio in told)
     times = " and ".join(f"{ratio:.3g}" for ratio in told)
     expect(within, f"its epistemic variance is {times} times that of its members; expected 1")
@@ -181,17 +179,17 @@ def _growth(subject: EstimatorSubject, inputs: Tensor) -> str:
         off = float((large.mean - 10 * small.mean).norm() / (10 * small.mean).norm())
         learned = f"its means learn too little to tell (off by {off:.0%}), and it states no members"
         expect(off <= WRONG, f"in {longer.steps} steps {learned}")
-    growth = _median_ratio(large, small)
+    growth = _median_ratio(large.epistemic, small.epistemic)
     told = f"for ten times the targets its epistemic variance is multiplied by {growth:.3g}"
     if not (GROWTH[0] <= growth <= GROWTH[1] or 1 / 3 <= growth <= 3):
-        growth = _median_ratio(said(100), large)
+        growth = _median_ratio(said(100).epistemic, large.epistemic)
         told += f", for ten times those by {growth:.3g}"
         expect(GROWTH[0] <= growth <= GROWTH[1], f"{told}; expected 100")
     return told
 
 
-def _median_ratio(one: PredictiveUncertainty, other: PredictiveUncertainty) -> float:
-    return float((one.epistemic / other.epistemic.clamp(min=1e-30)).median())
+def _median_ratio(one: Tensor, other: Tensor) -> float:
+    return float((one / other.clamp(min=1e-30)).median())
 
 
 @check(EstimatorSubject, "estimator-data", after=("estimator-pure",))
@@ -205,8 +203,7 @@ def learns_from_data(subject: EstimatorSubject) -> None:
         Learn in `fit`, from `data.targets`; a baseline that needs none has role="trivial".
     """
     applies(subject.role != "trivial", "it is trivial")
-    given = subject.dataset.reference_model(SEEDS)
-    applies(given is None, "it is asked about a reference model")
+    applies(subject.dataset.reference_model(SEEDS) is None, "it is asked about a reference model")
 
     def others(inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         other = targets.roll(targets.shape[1] // 2, 1)
@@ -219,8 +216,7 @@ def learns_from_data(subject: EstimatorSubject) -> None:
         told = said.mean is None or bool(said.mean.std() > 0)
         expect(told, "its means are the same at all inputs: it learns none of them")
         other = one.fitted(SEEDS, others).predict(inputs.clone())
-        pairs = [(getattr(said, name, None), getattr(other, name, None)) for name in parts]
-        alike = all(x is None or (y is not None and torch.equal(x, y)) for x, y in pairs)
+        alike = same(*([getattr(of, name) for name in parts] for of in (said, other)))
         expect(not alike, "of other targets it predicts the same: its fit ignores them")
 
 
@@ -234,18 +230,16 @@ def more_data(subject: EstimatorSubject) -> str:
     Fix:
         aleatoric is the noise, which data do not reduce; epistemic what more data would.
     """
-    given = subject.dataset.reference_model(SEEDS)
-    applies(given is None, "it is asked about a reference model")
+    applies(subject.dataset.reference_model(SEEDS) is None, "it is asked about a reference model")
     told = []
     for one in subject.problems:
         _, _, inputs = one.predicted
-        changes = (_blurred, _few)
-        many, few = (one.fitted(SEEDS, change).predict(inputs.clone()) for change in changes)
-        names = ("aleatoric", "epistemic")
-        before, after = ([getattr(of, name).median() for name in names] for of in (few, many))
-        if many.unit == "return" or not all(float(value) > 0 for value in (*before, *after)):
+        both = [one.fitted(SEEDS, of).predict(inputs.clone()) for of in (_few, _blurred)]
+        parts = [(of.aleatoric.median(), of.epistemic.median()) for of in both]
+        medians = torch.tensor(parts, dtype=torch.float64)
+        if both[0].unit == "return" or not (medians > 0).all():
             continue
-        noise, ignorance = (float(y / x) for x, y in zip(before, after, strict=True))
+        noise, ignorance = (medians[1] / medians[0]).tolist()
         said = f"of four times the data aleatoric is × {noise:.2g}, epistemic × {ignorance:.2g}"
         expect(2 * noise >= ignorance, f"{said}: they are swapped")
         told.append(said)
@@ -275,10 +269,10 @@ class DatasetSubject(Subject, kind="dataset"):
     scores: tuple[str, ...] = ()
     tasks: Mapping[str, Callable[[], Dataset]] = field(default_factory=dict)
 
-    def each(self) -> list[tuple[str, Dataset]]:
-        """The data set of every task, with its name; at least that which is tried."""
-        made = [(name, make()) for name, make in self.tasks.items()]
-        return made or [(self.name, self.dataset)]
+    def each(self) -> Iterator[tuple[str, Dataset, Data]]:
+        """Each task's name, data set and data; at least those of that which is tried."""
+        made = {name: make() for name, make in self.tasks.items()} or {self.name: self.dataset}
+        return ((name, dataset, dataset.data(SEEDS)) for name, dataset in made.items())
 
 
 @check(DatasetSubject, "dataset-forms")
@@ -291,8 +285,7 @@ def dataset_forms(subject: DatasetSubject) -> None:
         Match `inputs` and `n_classes` of the Dataset.
     """
     problem = subject.dataset
-    made = f"the factory made a {type(problem).__name__}, not a Dataset"
-    expect(isinstance(problem, Dataset), made)
+    is_a(problem, Dataset, "Dataset")
     data, sets = problem.data(SEEDS), problem.evaluation_sets(SEEDS)
     by = Speaker("dataset", subject.name, "", see("wrong-data"))
     check_data(problem, data, sets, len(SEEDS), by)
@@ -362,19 +355,13 @@ def dataset_apart(subject: DatasetSubject) -> None:
         Split by what repeats (the person, the firm, the drawing, the distinct row), or say by
         `uqbench_expected_failures` why such points are asked about.
     """
-    for task, problem in subject.each():
-        data = problem.data(SEEDS)
+    for task, problem, data in subject.each():
         for name, of in _asked(problem, data).items():
-            for seed, asked, known in zip(SEEDS, of.inputs, data.inputs, strict=True):
-                share, where = _shared(asked, known), f"set {name!r} of task {task}, seed {seed}"
-                expect(not share, f"{share:.1%} of the inputs of the {where}, are training inputs")
+            where = f"the set {name!r} of task {task}"
+            _apart(of.inputs, data.inputs, f"the inputs of {where}", "training inputs")
             for other, one in {"training": data, "validation": data.validation}.items():
-                if one is None or other == name:
-                    continue
-                for seed, own, theirs in zip(SEEDS, _groups(of), _groups(one), strict=True):
-                    share = _shared(own, theirs)
-                    said = f"{share:.1%} of the set {name!r} of task {task}, seed {seed}"
-                    expect(not share, f"{said}, are of groups of the data for {other}")
+                if one is not None and other != name:
+                    _apart(_groups(of), _groups(one), where, f"of groups of the data for {other}")
 
 
 @check(DatasetSubject, "dataset-twins", after=("dataset-apart",))
@@ -389,8 +376,7 @@ def dataset_twins(subject: DatasetSubject) -> str:
         Find what the twins share, and give it as `groups`; split by it.
     """
     found = {}
-    for task, problem in subject.each():
-        data = problem.data(SEEDS)
+    for task, problem, data in subject.each():
         width, points = data.inputs[0, 0].numel(), data.inputs.shape[1]
         if min(width, points) < 2:
             continue
@@ -413,8 +399,7 @@ def dataset_differs(subject: DatasetSubject) -> None:
     Fix:
         Draw the data, or their split, from the seed.
     """
-    for task, problem in subject.each():
-        data = problem.data(SEEDS)
+    for task, _, data in subject.each():
         first, *others = zip(data.inputs, data.targets, strict=True)
         for seed, other in zip(SEEDS[1:], others, strict=True):
             repeated = f"task {task}: seeds {SEEDS[0]} and {seed} have the same data"
@@ -444,8 +429,10 @@ def _near(inputs: Tensor, known: Tensor, width: int) -> float:
     return float((distances.amin(1) <= radius).double().mean())
 
 
-def _shared(asked: Tensor, known: Tensor) -> float:
-    """The share of rows that stand among others, bit for bit."""
-    rows, others = ([r.tobytes() for r in x[:, None].flatten(1).numpy()] for x in (asked, known))
-    among = set(others)
-    return sum(row in among for row in rows) / max(1, len(rows))
+def _apart(asked: Tensor, known: Tensor, where: str, what: str) -> None:
+    """Fail where a lane's rows stand among others, bit for bit."""
+    for seed, *both in zip(SEEDS, asked, known, strict=True):
+        rows, others = ([r.tobytes() for r in x[:, None].flatten(1).numpy()] for x in both)
+        among = set(others)
+        share = sum(row in among for row in rows) / max(1, len(rows))
+        expect(not share, f"{share:.1%} of {where}, seed {seed}, are {what}")

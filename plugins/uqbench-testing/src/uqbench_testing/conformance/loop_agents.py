@@ -11,7 +11,7 @@ from uqbench.contract.environment import Outcome
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
 from uqbench_testing.conformance.agent_runs import ACTORS, CPU, Asked, Learner
-from uqbench_testing.conformance.check import applies, check, expect
+from uqbench_testing.conformance.check import applies, check, expect, is_a
 
 STEPS, QUESTIONS, ASKS = 200, 8, 26
 Trained = tuple[LoopAgent, list[list[int]], torch.Tensor]
@@ -60,8 +60,7 @@ def trains(subject: LoopAgentSubject) -> None:
         Reset between episodes, take total_steps steps, let the environment's exception pass.
     """
     agent = subject.made(subject.config)
-    made = f"the factory made a {type(agent).__name__}, not a uqbench.agent.LoopAgent"
-    expect(isinstance(agent, LoopAgent), made)
+    is_a(agent, LoopAgent, "uqbench.agent.LoopAgent")
     SinglePolicy(agent)  # raises where its policy takes no valid actions
     _ = subject.first
 
@@ -81,8 +80,7 @@ def policy(subject: LoopAgentSubject) -> None:
     actions, answers = range(subject.world(1, 0).n_actions), []
     for obs in questions:
         action = agent.policy(obs.copy())
-        wrong = f"policy returned {action!r}; expected one of 0 to {actions[-1]}"
-        expect(action in actions, wrong)
+        expect(action in actions, f"policy returned {action!r}; expected one of 0 to {actions[-1]}")
         answers.append(int(action))
     for order in [slice(None, None, -1), slice(None)] * (ASKS // 2):
         again = [int(agent.policy(obs.copy())) for obs in questions[order]][order]

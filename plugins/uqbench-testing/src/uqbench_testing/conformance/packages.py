@@ -60,8 +60,7 @@ def imports(subject: PackageSubject) -> None:
     applies(module, "its entry point names a class, imported when it is used, or a file")
     command = [sys.executable, "-P", "-c", IMPORT, module]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    alone = f"it cannot be imported by itself: {done.stderr.strip()[-300:]}"
-    expect(done.returncode == 0, alone)
+    expect(done.returncode == 0, f"it cannot be imported by itself: {done.stderr.strip()[-300:]}")
     seconds, torch = json.loads(done.stdout.splitlines()[-1])
     expect(not torch, "importing it imports torch, which every command would wait for")
     expect(seconds < IMPORT_SECONDS, f"importing it took {seconds:.2f} s of a processor")

@@ -67,8 +67,7 @@ def _answers(subject: AgentSubject) -> list[dict[str, str]]:
         command, env = [sys.executable, "-P", "-m", __name__], os.environ | {"PYTHONHASHSEED": seed}
         done = subprocess.run(command, env=env, input=task, capture_output=True, timeout=SECONDS)
         said = done.stderr.decode(errors="replace").strip()[-300:]
-        unmade = f"another process cannot make it: {said}"
-        expect(done.returncode != UNKNOWN, unmade, Vacuous)
+        expect(done.returncode != UNKNOWN, f"another process cannot make it: {said}", Vacuous)
         expect(done.returncode == 0, f"in another process it fails: {said}")
         answers.append(json.loads(done.stdout.splitlines()[-1]))
     return answers

@@ -167,10 +167,8 @@ def gradients(subject: RiskSubject) -> None:
     }
     for where, (z, p) in cases.items():
         z, p = z.clone().requires_grad_(), p.clone().requires_grad_()
-        total = subject.measure(z, p).sum()
-        for value in torch.autograd.grad(total, (z, p), allow_unused=True):
-            finite = value is None or value.isfinite().all()
-            expect(finite, f"a gradient is not finite{where}")
+        for value in torch.autograd.grad(subject.measure(z, p).sum(), (z, p), allow_unused=True):
+            expect(value is None or value.isfinite().all(), f"a gradient is not finite{where}")
 
 
 def _close(value: Tensor, expected: Tensor, what: str) -> None:

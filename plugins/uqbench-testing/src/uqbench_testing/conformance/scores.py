@@ -169,8 +169,7 @@ def labels_as_models(seed: int, classes: int) -> tuple[Toy, Toy]:
         drawn = said.mean[0] + np.sqrt(said.total[0]) * ndtri(uniform)
         models, little = drawn[1:, None, :, None], 1e-3 * said.total
         other = replace(said, aleatoric=little, epistemic=said.total - little)
-    alone, planted = (replace(one, score=None) for one in (said, other))
-    told = alone, replace(planted, members=models)
+    told = replace(said, score=None), replace(other, score=None, members=models)
     first, second = (Predictions(one, drawn[:1]) for one in told)
     return Toy(lambda _: first), Toy(lambda _: second)
 
@@ -188,9 +187,9 @@ def misstated(truth: Said, how: int) -> Said:
     return replace(truth, mean=mean, total=factor * truth.total, aleatoric=factor * truth.aleatoric)
 
 
-def differ(first: float, second: float, tolerance: float = 1e-6) -> bool:
+def differ(first: float, second: float) -> bool:
     """Whether two scores are others; where both have no value, they are not."""
-    return not np.isclose(second, first, rtol=tolerance, atol=tolerance, equal_nan=True)
+    return not np.isclose(second, first, rtol=1e-6, atol=1e-6, equal_nan=True)
 
 
 @check(ScoreSubject, "score-permutation")

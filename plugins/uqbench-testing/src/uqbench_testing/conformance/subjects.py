@@ -77,8 +77,7 @@ def subjects(host: Host, name: str) -> Iterator[Subject]:
         what = f"{kind} {n}"
         try:
             subject = MAKERS[kind](n, host, catalog)
-            expected = host.expected_failures(plugin).get(what, {})
-            yield replace(subject, expected_failures=expected)
+            yield replace(subject, expected_failures=host.expected_failures(plugin).get(what, {}))
         except Exception as error:  # a plugin may raise anything
             yield ComponentSubject(name=what, problem=error)
 

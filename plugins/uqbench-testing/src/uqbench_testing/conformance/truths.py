@@ -32,8 +32,7 @@ def optimal_q(subject: EnvironmentSubject) -> None:
     obs, action, reward, ended, next_obs = _played(subject)
     state, after = rows_of(obs), rows_of(next_obs)
     known = (state >= 0) & (ended | (after >= 0))
-    met = f"none of the observations that it has values for was met in {STEPS} steps"
-    expect(known.any(), met)
+    expect(known.any(), f"none of the observations that it has values for was met in {STEPS} steps")
     target = reward.double() + subject.discount * torch.where(ended, 0.0, best[after])
     errors = (target - truth.values[state, action])[known]
     pairs, pair_of = torch.stack((state, action), 1)[known].unique(dim=0, return_inverse=True)
@@ -66,8 +65,7 @@ def optimal_return(subject: EnvironmentSubject) -> None:
     played["random play"] = _returns(subject, None)
     width = _width(torch.cat([*played.values(), torch.tensor([best])]))
     enough = {who: returns for who, returns in played.items() if len(returns) >= 3}
-    none = f"no policy played three episodes to their end in {STEPS} steps"
-    expect(enough, none, Vacuous)
+    expect(enough, f"no policy played three episodes to their end in {STEPS} steps", Vacuous)
     for who, returns in enough.items():
         chance = _margin(returns, width, len(played)) if _is_random(subject) else 0.0
         better = float(returns.mean()) > best + chance + ROUNDING * max(1.0, abs(best))

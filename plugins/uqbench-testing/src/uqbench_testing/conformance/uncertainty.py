@@ -280,12 +280,11 @@ def coverage(subject: Learner) -> None:
     first, _ = subject.world(1, 0).reset()
 
     each = [*_planted(subject, first, truth)]
+    none = "it predicts no intervals: samples, or mean and variance"
     for level in LEVELS:
         covered = []
         for said, planted in each:
-            if (interval := central_interval(said, level)) is None:
-                raise Failed("it predicts no intervals: samples, or mean and variance")
-            low, high = interval
+            low, high = expect(central_interval(said, level), none)
             covered.append(((low <= planted) & (planted <= high)).double().mean())
         share = float(torch.stack(covered).mean())
         margin = STANDARD_ERRORS * math.sqrt(level * (1 - level) / LANES)
@@ -334,8 +333,7 @@ def _in_five_states(subject: Learner, scale: float, steps: int) -> Learned:
     asked = taught(subject, ring, discount, moments)
     said = [asked[moment] for moment in moments]
     variances = [one.epistemic_var for one in (said[0], said[2])]
-    known = all(var is not None for var in variances)
-    applies(known, "it does not predict epistemic_var")
+    applies(all(var is not None for var in variances), "it does not predict epistemic_var")
     seen = ring.visits >= SEEN
     share = (seen / seen.sum(1, keepdim=True)).double()
     following = torch.eye(size).roll(1, 1)

@@ -38,10 +38,8 @@ def render(name: str, kinds: Collection[str]) -> dict[str, str]:
     """
     if not re.fullmatch(NAME, name):
         near = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-").lstrip("0123456789-")
-        raise UqbenchError(
-            f"expected a name of lower-case words and hyphens, such as {near or 'my-method'!r}; "
-            f"got {name!r}"
-        )
+        expected = f"lower-case words and hyphens, such as {near or 'my-method'!r}"
+        raise UqbenchError(f"expected a name of {expected}; got {name!r}")
     chosen = {*kinds, *(KINDS[kind] for kind in kinds), "all"}
     package, root = name.replace("-", "_"), Path(__file__).parent
     major, minor = __version__.split(".")[:2]  # the contract's version and the next
