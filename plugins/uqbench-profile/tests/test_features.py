@@ -5,11 +5,12 @@ import pytest
 import torch
 from scipy import stats
 from torch import Tensor
+from uqbench_dqn.sizes import SIZES
 from uqbench_predictive.problems.diagnostics import r_hat, tail_ess
 from uqbench_profile import feature_posterior, feature_worlds
 from uqbench_profile.config import FeatureConfig
 from uqbench_profile.feature_posterior import Seen, draws_of_weights, posterior, turn_of
-from uqbench_profile.feature_scores import joint, scores
+from uqbench_profile.feature_scores import exact_truth, joint, scores
 from uqbench_profile.feature_worlds import ACTIONS, ASKED, SHOWN, SIGMA, WIDTH, FeatureWorld
 from uqbench_ube.linear import InverseCounts
 
@@ -164,6 +165,18 @@ def test_bandits_end_and_the_ring_goes_on_by_its_policy():
 
 
 # -- scores ----------------------------------------------------------------------------------------
+
+
+def test_no_factor_changes_what_a_statement_s_shape_and_order_are_worth():
+    """Of widths near .01, a factor of 1/316 leaves none above the least that are told apart."""
+    truth = exact_truth(LINEAR, 0.0, [0])
+    away = torch.randn(1, ASKED, ACTIONS, generator=torch.Generator().manual_seed(0))
+    stated = Uncertainty(mean=away, epistemic_var=(0.01 * (0.5 * away).exp()) ** 2)
+    found = truth.scores(stated, None)
+    form = float(found["shape"] + found["unseen"])
+    for k in range(len(SIZES)):
+        sized = found[f"decisions@{k}"] + found[f"joint@{k}"]
+        assert float(4 * found[f"score@{k}"] - sized) == pytest.approx(form, abs=1e-5), k
 
 
 def test_independent_marginals_are_worth_less_than_the_joint_law():

@@ -66,18 +66,28 @@ def divergence(own: Tensor, exact: Tensor) -> Tensor:
     return found
 
 
-def scores(stated: Uncertainty, exact: Known, never: Tensor) -> Mapping[str, Tensor]:
+def scores(
+    stated: Uncertainty, exact: Known, never: Tensor, form: Uncertainty | None = None
+) -> Mapping[str, Tensor]:
     """The scores ``[L]`` by name of what is stated ``[L, M, A, …]``; no score of what is not.
 
     ``score``, the mean of the four, is there only where all of them are.
+
+    Args:
+        stated: by an agent, at any size.
+        exact: the posterior.
+        never: pairs that were never shown, ``[L, M, A]``.
+        form: what was stated before a factor, whose shape and order count: widths below the least
+            that are told apart would be a constant.
     """
     if stated.mean is None or (stated.epistemic_var is None and stated.value_samples is None):
         return {}
     of_all = covariance(stated).cpu()
     std = of_all.diagonal(dim1=1, dim2=2).sqrt()
+    own = std if form is None else covariance(form).cpu().diagonal(dim1=1, dim2=2).sqrt()
     found = {
-        "shape": shape(std, exact.std),
-        "unseen": unseen(std, exact.std, never.flatten(1)),
+        "shape": shape(own, exact.std),
+        "unseen": unseen(own, exact.std, never.flatten(1)),
         "decisions": decisions(std, exact.std),
         "joint": joint(of_all, exact),
     }
@@ -102,7 +112,7 @@ def exact_truth(config: FeatureConfig, discount: float, seeds: Sequence[int]) ->
         None,
         lambda _: truth,
         scores=lambda stated, _: at_sizes(
-            lambda said: scores(said, exact, never), stated, ("score", "decisions", "joint")
+            lambda said: scores(said, exact, never, stated), stated, ("score", "decisions", "joint")
         ),
         climatology=Climatology(mean, std, (std**2 + noise) ** 0.5),
         of_lanes=True,
