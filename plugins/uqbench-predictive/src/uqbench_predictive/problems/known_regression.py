@@ -19,7 +19,7 @@ NOISE_VAR = 0.09
 SCALES = (2.0, 2.0)
 """Two hidden layers of ReLUs; weights have variance 2 / inputs of the layer, biases 1."""
 AGREEMENT = 1e-2
-"""How far the members' mean and variance may be from what is stated, as parts of the total."""
+"""How far the members may be from the stated mean (squared) and variance, over the total."""
 JITTER = 1e-10
 """On the diagonal of a covariance from which a function is drawn."""
 DRAWN = 200
