@@ -94,8 +94,8 @@ def _losses(of: epistemic.Predictions, width: Tensor) -> Tensor:
 def best_of_others(losses: Sequence[Sequence[float]]) -> list[int]:
     """The place of the size with the least mean loss in the other runs, by run.
 
-    The middle one, of what is stated as it is, where no other run tells sizes apart: their losses
-    are no numbers, or their widths are zero.
+    The middle size, which leaves widths as stated, where the other runs do not tell sizes apart:
+    their losses are not finite, or their widths are all zero.
 
     Args:
         losses: of each run, by size.

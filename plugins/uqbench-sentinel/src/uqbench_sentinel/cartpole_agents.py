@@ -24,7 +24,7 @@ EFFORT = 1e-3  # R: cost of a squared newton; Q is the identity
 
 @dataclass(frozen=True, kw_only=True)
 class CartPoleScriptConfig:
-    """How a script explores, as the methods beside it do.
+    """The exploration of a script: ε-greedy, as that of the methods it is compared with.
 
     Attributes:
         epsilon_final: ε after its decay from 1.
@@ -43,7 +43,7 @@ class CartPoleScriptConfig:
 
 
 class CartPoleScript(FixedPolicy):
-    """A policy that knows CartPole; random actions in training alone."""
+    """A fixed policy for CartPole, which explores in training only."""
 
     def __init__(
         self,
@@ -62,12 +62,12 @@ class CartPoleScript(FixedPolicy):
             )  # fmt: skip
 
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """The policy's actions, or random ones."""
+        """The policy's actions, or random ones with probability ε."""
         action = self.policy(obs, valid)
         return self._exploration.explore(action, self._exploration.noise(), valid)
 
     def observe(self, step: Step) -> None:
-        """Learn nothing; ε goes on."""
+        """Learn nothing; let ε decay."""
         self._clock.advance()
 
 
@@ -83,7 +83,7 @@ class PushToTheFall(CartPoleScript):
 
 
 class LinearQuadratic(CartPoleScript):
-    """The sign of the linear-quadratic regulator's force: the oracle, which never falls by itself.
+    """The sign of the linear-quadratic regulator's force: an oracle that falls only by exploring.
 
     It knows the dynamics, linearized at the upright position. A push has one strength, so only the
     regulator's sign counts.

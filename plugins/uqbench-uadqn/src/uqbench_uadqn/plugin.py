@@ -91,7 +91,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
 
 @hookimpl
 def uqbench_estimators() -> Iterable[EstimatorSpec]:
-    """Anchored networks, and a line without any."""
+    """Anchored networks, and a baseline without any."""
     return [
         EstimatorSpec(
             name="anchored-quantiles",

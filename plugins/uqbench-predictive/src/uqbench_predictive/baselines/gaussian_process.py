@@ -1,7 +1,7 @@
-"""Gaussian processes with a squared-exponential kernel, whose size and length are not known.
+"""Gaussian processes with squared-exponential kernels of unknown variance and length scale.
 
-What a statistician tries first: no network. A grid of kernels, each as likely as another before the
-data, is averaged by the evidence; the kernel of most evidence alone is too certain of ten points.
+A baseline without a network. The kernels of a grid, equally likely before the data, are weighted by
+their evidence; the kernel of most evidence alone is too certain after ten points.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from uqbench_predictive.problems.known_regression import root as root_of
 from uqbench_predictive.uncertainty import classification, regression
 
 LENGTHS = 2 ** torch.arange(-3, 6.5, 0.5, dtype=torch.float64)
-"""Times the root of the number of inputs."""
+"""Length scales, over the square root of the number of inputs."""
 VARIANCES = 4 ** torch.arange(-2, 5, dtype=torch.float64)
 NEWTON, CLOSE = 50, 1e-6
-"""Steps to the mode of a logistic likelihood, and the last one's largest size; else no evidence."""
+"""Newton steps to a posterior mode, and the largest last one: else a kernel has no weight."""
 DRAWN = 200
-"""Members."""
+"""The number of members."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class GaussianProcessConfig:
 
 
 class GaussianProcess(Estimator):
-    """Targets with known noise, exactly; two classes by Laplace's approximation.
+    """Exact processes for values with known noise; Laplace's approximation for two classes.
 
-    Members are draws of a kernel and of the function at all inputs.
+    Each member is a draw of a kernel, and of the function at all inputs.
 
     Source: Rasmussen & Williams 2006, "Gaussian processes for machine learning", algorithms 2.1,
     3.1 and 3.2; equation 5.4, the integral over kernels being a sum
@@ -69,7 +69,7 @@ class GaussianProcess(Estimator):
         self.laws = [laws(x, y, self.noise) for x, y in zip(self.inputs, targets, strict=True)]
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
-        """The spread of the function, and the noise."""
+        """The spread of drawn functions, and the noise."""
         lanes = []
         for seed, own, found, x in zip(
             self.seeds, self.inputs, self.laws, inputs.flatten(2).double(), strict=True
@@ -89,8 +89,8 @@ class Laws:
 
     Attributes:
         kernels: their lengths and variances, ``[G, 2]``.
-        evidence: the logarithm of the targets' density ``[G]``, or of its approximation.
-        weights: ``[G, n]``, that the mean gives the kernel with each training input.
+        evidence: the logarithm of the marginal likelihood, or its approximation, ``[G]``.
+        weights: of the kernel with each training input, in the posterior mean, ``[G, n]``.
         root, scale: ``L [G, n, n]`` and ``s [G, n]``, with the posterior covariance ``k(x, x') −
             k(x)ᵀ S (L Lᵀ)⁻¹ S k(x')``, S being the diagonal matrix of s.
     """
@@ -111,7 +111,7 @@ class Laws:
         return across.T @ self.weights[kernel], own - explained.T @ explained
 
     def draws(self, known: Tensor, x: Tensor, generator: torch.Generator) -> Tensor:
-        """Functions at ``[M, D]``, ``[S, M]``: of each kernel as many as its share, to the next."""
+        """Functions ``[S, M]`` at ``[M, D]``, of each kernel as many as its rounded share."""
         shares = self.evidence.softmax(0).cumsum(0)
         first = torch.rand(1, generator=generator, dtype=torch.float64)
         places = (first + torch.arange(DRAWN)) / DRAWN * shares[-1]

@@ -19,7 +19,7 @@ NOISE_VAR = 0.09
 SCALES = (2.0, 2.0)
 """Two hidden layers of ReLUs; weights have variance 2 / inputs of the layer, biases 1."""
 AGREEMENT = 1e-2
-"""How far the members' mean and variance may be from what is stated, as parts of the total."""
+"""How far the members may be from the mean (squared) and variance, as shares of the total."""
 JITTER = 1e-10
 """On the diagonal of a covariance from which a function is drawn."""
 DRAWN = 200
@@ -102,7 +102,7 @@ class GaussianProcess:
         away = said.members[..., 0] - said.mean
         off = torch.stack([away.mean(0).square(), away.var(0, correction=0) - said.epistemic]).abs()
         if (off > AGREEMENT * theirs).any():
-            raise ValueError("expected members whose mean and variance are the stated ones")
+            raise ValueError("expected members whose mean and variance are what the method states")
         together = []
         for τ in TOGETHER:
             noise = NOISE_VAR / (τ / 2) * torch.eye(2, dtype=torch.float64)  # of the mean target

@@ -167,7 +167,7 @@ class GaussianDrawsConfig(GaussianValuesConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class HeldActionConfig:
-    """For how many steps an action is held."""
+    """The number of steps for which an action is held."""
 
     hold: int = 50
 

@@ -1,4 +1,4 @@
-"""A coin that is thrown now and then: how far one gets in a sea without looking at it."""
+"""A baseline that holds random actions: how far one gets in DeepSea without looking at it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from uqbench_tabular.agents.config import HeldActionConfig
 
 
 class HeldAction(UniformRandom):
-    """A uniformly random action, drawn every ``hold`` steps; evaluation draws in each step."""
+    """A uniformly random action, drawn every ``hold`` steps; in evaluation, at each step."""
 
     def __init__(
         self,
@@ -28,6 +28,6 @@ class HeldAction(UniformRandom):
         self._hold = config.hold
 
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """The action of this stretch; where it is not valid, another."""
+        """The action held now; another one where it is not valid."""
         stretch = self._t // self._actors // self._hold
         return random_action(self._draws.at(stretch), self._n_actions, valid)

@@ -1,4 +1,4 @@
-"""What a line of points says without a model: the noise by neighbours, ignorance by distance."""
+"""A baseline without a network, for one input: noise by neighbours, the rest by distance."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DifferencesConfig:
 
 
 class Differences(Estimator):
-    """The nearest target, one noise everywhere, and the distance as the epistemic deviation.
+    """The nearest point's target, one noise everywhere, the distance as epistemic deviation.
 
     The noise's variance is half the mean squared difference of targets whose inputs are neighbours.
 
@@ -50,7 +50,7 @@ class Differences(Estimator):
         self.noise = 0.5 * self.targets.diff().square().mean(1)
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
-        """At ``[L, M, 1]``."""
+        """The prediction at inputs ``[L, M, 1]``."""
         distance, nearest = (inputs.double() - self.known[:, None]).abs().min(-1)
         noise, epistemic = self.noise[:, None].expand_as(distance), distance.square()
         mean = self.targets.gather(1, nearest)
