@@ -8,13 +8,23 @@ from torch import Tensor
 from uqbench_dqn.sizes import SIZES
 from uqbench_predictive.problems.diagnostics import r_hat, tail_ess
 from uqbench_profile import feature_posterior, feature_worlds
-from uqbench_profile.config import FeatureConfig
+from uqbench_profile.config import FeatureBayesConfig, FeatureConfig
+from uqbench_profile.feature_agents import FeatureBayes
 from uqbench_profile.feature_posterior import Seen, draws_of_weights, posterior, turn_of
 from uqbench_profile.feature_scores import exact_truth, joint, scores
-from uqbench_profile.feature_worlds import ACTIONS, ASKED, SHOWN, SIGMA, WIDTH, FeatureWorld
+from uqbench_profile.feature_worlds import (
+    ACTIONS,
+    ASKED,
+    SHOWN,
+    SIGMA,
+    WIDTH,
+    FeatureLanes,
+    FeatureWorld,
+)
 from uqbench_ube.linear import InverseCounts
 
-from uqbench.agent import Uncertainty
+from uqbench.agent import EnvironmentInfo, Uncertainty
+from uqbench.testing.same_bits import train
 
 LINEAR, RING, SOFTPLUS = (FeatureConfig(family=f) for f in ("linear", "ring", "softplus"))
 DISCOUNT = {"linear": 0.0, "ring": 0.7, "softplus": 0.0}
@@ -43,6 +53,27 @@ def test_the_best_scaled_counts_have_no_shape_either():
         var = (1 + world.count) ** (2 * power)
         found = scores(Uncertainty(mean=mean, epistemic_var=var), exact, world.count == 0)
         assert found["shape"].mean() <= 0.3
+
+
+def test_leverage_is_that_of_least_squares_in_the_rewards_of_the_action():
+    env = FeatureLanes(LINEAR, [3])
+    info = EnvironmentInfo(env.observation_space, ACTIONS, 0.0, 440)
+    of = FeatureBayesConfig(family="linear", width="leverage")
+    agent = FeatureBayes(info, [7], of, torch.device("cpu"))
+    train(agent, env, 440)
+    obs = torch.from_numpy(
+        np.random.default_rng(0).normal(size=(1, 5, *env.observation_space.shape))
+    ).float()
+    said = agent.uncertainty(obs)
+    for action in range(ACTIONS):
+        seen = agent._obs[0, agent._action[0] == action].numpy()
+        asked = obs[0].double().numpy()
+        covariance = asked @ np.linalg.pinv(seen.T @ seen, rcond=1e-9, hermitian=True) @ asked.T
+        drawn = said.value_samples[0, :, action].double()
+        np.testing.assert_allclose(
+            said.epistemic_var[0, :, action], covariance.diagonal(), rtol=1e-4
+        )
+        np.testing.assert_allclose(drawn.cov(correction=0), covariance, atol=1e-4)
 
 
 # -- the worlds ------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ class FeatureBayesConfig:
     """
 
     family: Family = "linear"
-    width: Width | Literal["silent"] = "exact"
+    width: Width | Literal["leverage", "silent"] = "exact"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -39,6 +40,8 @@ class FeatureBayes(Agent):
     - ``s-over-root-n``: the standard deviation of these rewards over √n, 1 where there are none;
     - ``common-factor``: that times one standard normal number for all pairs, in ten samples, over
       ``√(1 − γ²)``;
+    - ``leverage``: √(xᵀ (XᵀX)⁺ x) of the features x of a state and those X of the rewards of the
+      action, with its covariance: least squares, without noise, prior, or what follows a state;
     - ``constant``: the geometric mean of the exact ones; ``exact-times-3``; ``silent``: none.
     """
 
@@ -107,6 +110,9 @@ class FeatureBayes(Agent):
         if width == "exact-times-3":
             away = exact_samples(known) - known.mean[..., None]
             return 3 * known.std, known.mean[..., None] + 3 * away
+        if width == "leverage":
+            own = replace(known, covariance=self._leverage(obs.double()), draws=None)
+            return own.std, exact_samples(own)
         if width == "constant":
             return known.std.log().mean(-1, keepdim=True).exp().expand_as(known.std), None
         count, deviation = self._rewards_of(obs.double())
@@ -126,6 +132,16 @@ class FeatureBayes(Agent):
         count, total, squares = (part.flatten(1) for part in found)
         variance = (squares - total**2 / count.clamp(min=1)) / (count - 1).clamp(min=1)
         return count, variance.clamp(min=0).sqrt()
+
+    def _leverage(self, asked: Tensor) -> Tensor:
+        """``[L, K, K]`` for ``[L, M, F]``; actions share nothing."""
+        lanes, states, _ = asked.shape
+        found = asked.new_zeros(lanes, states, ACTIONS, states, ACTIONS)
+        for action in range(ACTIONS):
+            own = self._obs * (self._action == action)[..., None]
+            inverse = torch.linalg.pinv(own.mT @ own, rtol=1e-9, hermitian=True)
+            found[:, :, action, :, action] = asked @ inverse @ asked.mT
+        return found.flatten(3).flatten(1, 2)
 
     def _known(self, obs: Tensor) -> Known:
         seen = Seen(self._obs, self._action, self._reward)
