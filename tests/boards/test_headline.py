@@ -351,9 +351,9 @@ def test_an_unranked_row_above_all_methods_stands_in_the_headline():
 
 def test_the_note_says_what_a_budget_gives_to_all_methods():
     told = StoredBoard.read(BOARDS / "minatar" / "quick").told
-    assert "default settings." in told.note
+    assert "settings are the suite's." in told.note
     given = replace(told, settings={"learning_rate": 0.001}).note
-    assert "default settings, but for what the budget gives to all: learning_rate 0.001." in given
+    assert "settings are the suite's; the budget gives to all: learning_rate 0.001." in given
 
 
 def test_a_mean_that_few_runs_move_stands_beside_that_of_its_middle_half():

@@ -323,8 +323,8 @@ class Told:
         untuned = own if "tuned" not in own else own[own["tuned"] == UNTUNED]
         if len(untuned) == len(own):
             given = ", ".join(f"{name} {value}" for name, value in self.settings.items())
-            but = f", but for what the budget gives to all: {given}" * bool(given)
-            return f"No method was tuned by itself: all have their default settings{but}."
+            of_all = f"; the budget gives to all: {given}" * bool(given)
+            return f"No method was tuned by itself: settings are the suite's{of_all}."
         return "" if untuned.empty else f"Not tuned: {', '.join(untuned.index)}."
 
     @property
@@ -350,10 +350,10 @@ class Told:
         reached = ", ".join(name for name, of in above.items() if not of)
         if known and len(known) <= MOST_NAMES:
             told = ", ".join(known)
-            return f"Methods beat controls, which know nothing of the point, in {told}."
+            return f"Methods beat their controls in {told}."
         if not reached:
             return ""
-        return f"Controls, which know nothing of the point, score as well on {reached}."
+        return f"Controls score as well on {reached}."
 
 
 def words_of(text: str) -> int:

@@ -45,7 +45,7 @@ class GaussianProcess(Estimator):
     Each member is a draw of a kernel, and of the function at all inputs.
 
     Source: Rasmussen & Williams 2006, "Gaussian processes for machine learning", algorithms 2.1,
-    3.1 and 3.2; equation 5.4, the integral over kernels being a sum
+    3.1 and 3.2; equation 5.5 for the shares of the kernels
     """
 
     def __init__(
