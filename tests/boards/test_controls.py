@@ -68,9 +68,7 @@ def test_a_skill_is_worth_what_it_is_beyond_its_best_control(plan):
         own = metric.statistic == "queries/information"
         return planted(method, metric, seed) * (0.5 if own else 1)
 
-    assert "Controls score as well on proper" in (
-        board_of(plan, less).told.note
-    )
+    assert "Controls score as well on proper" in (board_of(plan, less).told.note)
 
 
 def test_a_selection_without_methods_has_a_board(plan):

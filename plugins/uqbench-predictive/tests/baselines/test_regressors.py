@@ -170,7 +170,9 @@ def test_an_interval_that_holds_too_much_moves_inwards(toy):
 
 
 KINDS = {"classification": 3, "regression": 0}
-NOT_HERE = {"reference-entropy", "further-networks", "hmc", "exact", "prior"}
+NOT_HERE = {
+    "reference-entropy", "further-networks", "hmc", "exact", "prior", "gaussian-process",
+}  # fmt: skip
 """Estimators of other problems than tables."""
 
 

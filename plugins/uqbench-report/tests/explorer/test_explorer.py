@@ -267,7 +267,9 @@ def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, hos
             assert "img" not in Elements(page).tags
             assert "i" not in Elements(page).tags
     (data,) = found.boards.values()
-    assert data["about"] == f"{HOSTILE} Hours are a core's: 0.18 in all (cost.csv)."
+    assert data["about"] == (
+        f"{HOSTILE} Hours are a core's: 0.07 in all, Linux x86_64, AMD EPYC (cost.csv)."
+    )
     assert [one["state"] for one in data["methods"]].count("self-reported") == 1
 
 

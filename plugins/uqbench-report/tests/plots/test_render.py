@@ -158,7 +158,7 @@ def check(placed, size):
         others = [distance(box, other) for method, _, other in names if method != name]
         if box[0] > size[0]:
             line = placed.set_index("method").loc[name, ["line_x", "line_y"]]
-            assert tuple(line) == (box[0], (box[1] + box[3]) / 2), name
+            assert tuple(line) == pytest.approx((box[0], (box[1] + box[3]) / 2)), name
         else:
             assert distance(box, point) < min(others, default=np.inf), name
 
