@@ -28,7 +28,7 @@ def firsts(board, paired):
     scores = {str(k): runs for k, runs in enumerate(board)}
     if util.find_spec("uqbench.statistics.first"):
         former = import_module("uqbench.statistics.first")
-        return [*former.may_be_first(scores, "mean", paired=paired)]
+        return [*former.may_be_first(scores, "mean", paired=bool(paired))]
     pairs = ranks.compare(scores, "mean", paired=paired)
     return [name for name, of in ranks.places(scores, pairs, "mean").items() if of.low == 1]
 

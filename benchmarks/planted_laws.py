@@ -94,7 +94,7 @@ def interval_errors(
     if mean:
         yield "ratio of means", Ratio(of, other).interval(ALPHA), 1.0
     shared = draw(generator, (seeds, 1))
-    pair = paired_difference(first + shared, second + shared)
+    pair = paired_difference(first + shared, second + shared, "mean", "seeds")
     yield "paired difference", pair.interval(ALPHA), 0.0
     groups = [list(both) for both in zip(first.T, second.T, strict=True)]
     yield "P(better), trend", concordance(groups).interval(ALPHA), 0.5

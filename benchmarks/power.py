@@ -34,7 +34,7 @@ def power(noise: ranks.Matrix, difference: float) -> float:
         pair.adjusted is not None and pair.adjusted <= ALPHA
         for board in noise
         for pair in ranks.compare(
-            {f"{i:02}": scores for i, scores in enumerate(board + shifts)}, "mean", paired=False
+            {f"{i:02}": scores for i, scores in enumerate(board + shifts)}, "mean", paired=""
         )
         if (int(pair.first) < better) != (int(pair.second) < better)
     ]

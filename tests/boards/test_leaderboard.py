@@ -196,7 +196,7 @@ def test_what_could_never_be_ranked_is_an_error():
         with pytest.raises(ValueError, match=f"{seeds} seeds can never tell any two of 9 methods"):
             check_ranking(seeds, 9, **given)
         check_ranking(10 * seeds, 9, **given)
-    check_ranking(3, 9, paired=False, ranges=None)
+    check_ranking(3, 9, paired="", ranges=None)
 
 
 # -- two forms of scores.csv ----------------------------------------------------------------------

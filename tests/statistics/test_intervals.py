@@ -153,7 +153,7 @@ def test_the_median_over_tasks_has_the_error_of_the_tasks_in_the_middle():
     values = np.random.default_rng(4).normal((0.0, 90.0, 50.0, 70.0), (1, 9, 2, 3), size=(8, 4))
     of, middle = location(values, "median"), location(values[:, 2:], "mean")
     assert of.estimate == pytest.approx(middle.estimate)
-    assert sorted(p.variance for p in of.parts) == pytest.approx(
+    assert sorted(p.variance for p in of.parts if p.variance) == pytest.approx(
         sorted(p.variance for p in middle.parts)
     )
 
@@ -381,7 +381,9 @@ def test_tasks_of_a_seed_that_fail_together_are_one_observation():
     wrong = 0.0
     for count in range(9):
         failed = np.repeat(np.arange(8)[:, None] < count, 5, axis=1).astype(float)
-        (pair,) = compare({"a": failed, "b": 1 - failed}, "mean", paired=True, ranges=[SHARE] * 5)
+        (pair,) = compare(
+            {"a": failed, "b": 1 - failed}, "mean", paired="seeds", ranges=[SHARE] * 5
+        )
         wrong += math.comb(8, count) / 2**8 * (pair.adjusted <= 0.05)
     assert 0 < wrong <= 0.05
 
@@ -428,7 +430,7 @@ def test_a_paired_difference_is_that_of_the_seeds_with_all_their_tasks():
     generator = np.random.default_rng(24)
     world = 10 * generator.normal(size=(12, 2))  # what the methods of a seed share
     a, b = (world + shift + 0.1 * generator.normal(size=(12, 2)) for shift in (1.0, 0.0))
-    of = paired_difference(a, b)
+    of = paired_difference(a, b, "mean", "seeds")
     student = stats.ttest_1samp((a - b).mean(axis=1), 0)
     low, high = of.interval(0.05)
     expected = student.confidence_interval(0.95)
@@ -500,7 +502,7 @@ def contradictions(scores, pairs, statistic, baselines=()):
     return wrong
 
 
-@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("paired", ["", "seeds", "runs"])
 @pytest.mark.parametrize("ranges", [None, [SHARE] * 2])
 def test_bracket_p_value_and_rank_never_contradict_one_another(paired, ranges):
     generator = np.random.default_rng(7)
@@ -520,11 +522,33 @@ def test_seeds_are_compared_one_by_one_where_all_methods_have_them():
     rng = np.random.default_rng(3)
     world = 10 * rng.normal(size=(8, 1))
     both = {name: world + shift + rng.normal(size=(8, 1)) for name, shift in (("a", 3.0), ("b", 0))}
-    (seedwise,), (apart,) = (compare(both, "mean", paired=of) for of in (True, False))
+    (seedwise,), (apart,) = (compare(both, "mean", paired=of) for of in ("runs", ""))
     assert seedwise.p < 0.01 < 0.1 < apart.p
     lacking = both | {"b": both["b"][1:]}
-    (one,), (other,) = (compare(lacking, "mean", paired=of) for of in (True, False))
+    (one,), (other,) = (compare(lacking, "mean", paired=of) for of in ("runs", ""))
     assert one == other
+
+
+def test_runs_are_compared_one_by_one_where_tasks_have_worlds_of_their_own():
+    """Tasks' variances of differences add up, with Satterthwaite's degrees."""
+    generator = np.random.default_rng(25)
+    world = 10 * generator.normal(size=(6, 3))
+    a, b = (world + shift + generator.normal(size=(6, 3)) * [1, 2, 3] for shift in (1.0, 0.0))
+    of, each = paired_difference(a, b, "mean", "runs"), (a - b).var(axis=0, ddof=1) / 6
+    assert (of.variance, of.runs) == (pytest.approx(each.sum() / 9), 36)
+    assert of.degrees == pytest.approx(each.sum() ** 2 / (each**2 / 5).sum())
+    both = [paired_difference(a[:, :1], b[:, :1], "mean", how) for how in ("runs", "seeds")]
+    assert both[0] == both[1]
+
+
+def test_medians_over_tasks_are_compared_on_the_tasks_in_the_middle():
+    """Which differ here: of the first method the second task, of the other the third."""
+    generator = np.random.default_rng(26)
+    a, b = (generator.normal(size=(6, 3)) + means for means in ([0, 5, 10], [0, 10, 5]))
+    of = paired_difference(a, b, "median", "runs")
+    assert of.estimate == pytest.approx(a[:, 1].mean() - b[:, 2].mean())
+    expected = (a[:, 1].var(ddof=1) + b[:, 2].var(ddof=1)) / 6
+    assert of.variance == pytest.approx(expected)
 
 
 def test_the_p_value_is_the_level_at_which_the_interval_ends_at_zero():
@@ -534,7 +558,7 @@ def test_the_p_value_is_the_level_at_which_the_interval_ends_at_zero():
         for of in (
             location(a - 1.0, "mean"),
             location(a, "mean").plus(-1.0, location(b, "mean")),
-            paired_difference(a, b),
+            paired_difference(a, b, "mean", "seeds"),
         ):
             p = of.p_value()
             if p < 1:  # else no level does
@@ -565,21 +589,21 @@ def test_all_pairs_and_the_baselines_are_adjusted_together():
     scores = next(boards(3, [0.0, 1.0, 2.0, 0.0, 0.0], runs=8))
     pairs = {
         (p.first, p.second): p
-        for p in compare(scores, "mean", paired=False, baselines=["m3"], unranked=["m4"])
+        for p in compare(scores, "mean", paired="", baselines=["m3"], unranked=["m4"])
     }
     family = [pair for pair in pairs.values() if pair.adjusted is not None]
     assert {name for p in family for name in (p.first, p.second)} == {"m0", "m1", "m2", "m3"}
     assert len(family) == 3 + 3
     assert all(p.adjusted == min(1.0, 6 * p.p) for p in family)
-    two = compare({"m0": scores["m0"], "m4": scores["m4"]}, "mean", paired=False)[0]
+    two = compare({"m0": scores["m0"], "m4": scores["m4"]}, "mean", paired="")[0]
     alone = pairs["m0", "m4"].difference
     assert (alone.low, alone.high) == (two.difference.low, two.difference.high)
     family_alone = pairs["m0", "m1"].difference
-    one = compare({n: scores[n] for n in ("m0", "m1")}, "mean", paired=False)[0].difference
+    one = compare({n: scores[n] for n in ("m0", "m1")}, "mean", paired="")[0].difference
     assert family_alone.low < one.low < one.high < family_alone.high
 
 
-@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("paired", ["", "seeds", "runs"])
 def test_equal_methods_are_told_apart_in_5_of_100_boards(paired):
     """Nine methods; of 300 boards more than 24 (8 %) have probability 1.5 % at a rate of 5 %."""
     wrong = sum(
@@ -597,9 +621,11 @@ def test_an_iqm_has_fewer_degrees_of_freedom_by_the_runs_that_it_cuts_off():
     values = np.random.default_rng(3).normal(size=(5, 1))
     assert location(values, "iqm").degrees == pytest.approx(4 * 3 / 5)
     assert location(values, "mean").degrees == pytest.approx(4)
-    assert paired_difference(values, values[::-1] ** 2, "iqm").degrees == pytest.approx(4 * 3 / 5)
+    assert paired_difference(values, values[::-1] ** 2, "iqm", "runs").degrees == pytest.approx(
+        4 * 3 / 5
+    )
     assert location(values, "iqm").with_seeds(9).degrees == pytest.approx(8 * 3 / 5)
-    for paired in (False, True):
+    for paired in ("", "seeds", "runs"):
         wrong = sum(
             any(pair.adjusted <= ALPHA for pair in compare(of, "iqm", paired=paired))
             for of in boards(4, [0.0] * 8, runs=5, number=150)
@@ -611,7 +637,7 @@ def test_the_best_method_is_among_those_that_may_be_first():
     """And alone where the runs say so: nine methods, one of them two standard deviations better."""
     missed = alone = 0
     for of in boards(5, [2.0, *[0.0] * 8], runs=10, number=60):
-        found = places(of, compare(of, "mean", paired=False), "mean")
+        found = places(of, compare(of, "mean", paired=""), "mean")
         first = [name for name, place in found.items() if place.low == 1]
         missed += "m0" not in first
         alone += first == ["m0"]
@@ -624,7 +650,7 @@ def test_a_noisy_row_takes_no_other_pair_apart():
     scores = {f"m{i}": i + generator.normal(size=(10, 2)) for i in range(6)}
 
     def apart(of):
-        pairs = compare(of, "mean", paired=False)
+        pairs = compare(of, "mean", paired="")
         return {(p.first, p.second) for p in pairs if p.adjusted <= ALPHA and p.second != "noisy"}
 
     for times in (3, 10, 30):
@@ -635,17 +661,17 @@ def test_a_noisy_row_takes_no_other_pair_apart():
 def test_runs_without_spread_and_few_seeds_leave_everything_open():
     """Neither an interval nor a p-value, and no rank that would follow from one."""
     apart = {"a": np.zeros((10, 1)), "b": np.ones((10, 1))}
-    (pair,) = compare(apart, "mean", paired=False)
+    (pair,) = compare(apart, "mean", paired="")
     assert (pair.difference.low, pair.p, pair.adjusted) == (None, None, None)
     rounded = {"a": np.full((3, 1), 0.3), "b": np.array([[0.1 + 0.2], [0.3], [0.1 + 0.2]])}
-    assert compare(rounded, "mean", paired=True)[0].p is None
+    assert compare(rounded, "mean", paired="seeds")[0].p is None
     for of in (apart, {"a": np.array([[0.0], [0.1]]), "b": np.array([[9.0], [9.2]])}):
-        found = places(of, compare(of, "mean", paired=False), "mean")
+        found = places(of, compare(of, "mean", paired=""), "mean")
         assert {str(place) for place in found.values()} == {"1–2"}
 
 
 def test_p_better_of_so_few_runs_that_nothing_is_left_out_has_no_interval():
-    (pair,) = compare(next(boards(6, [0.0, 9.0], runs=3)), "mean", paired=False)
+    (pair,) = compare(next(boards(6, [0.0, 9.0], runs=3)), "mean", paired="")
     assert (pair.improvement.value, pair.improvement.low) == (0.0, None)
 
 
@@ -656,14 +682,15 @@ def test_worlds_that_methods_share_are_found_by_permutation():
     r, p = correlation(shared)
     assert 0.3 < r < 0.7
     assert p == 0.001
-    assert "Methods' scores of a seed are correlated" in pairing_note(shared, paired=False)
-    assert pairing_note(shared, paired=True) == ""
-    assert pairing_note([rng.normal(size=(10, 3)) for _ in range(6)], paired=False) == ""
+    assert "Methods' scores of a seed are correlated" in pairing_note(shared, paired="")
+    assert pairing_note(shared, paired="seeds") == ""
+    assert pairing_note([rng.normal(size=(10, 3)) for _ in range(6)], paired="") == ""
     few = [3 * world + rng.normal(size=(3, 5)) for world in [rng.normal(size=(3, 5))] * 8]
-    assert "Methods' scores of a seed are correlated" in pairing_note(few, paired=False)
-    assert pairing_note([of[:2] for of in few], paired=False) == ""
+    assert "Methods' scores of a seed are correlated" in pairing_note(few, paired="")
+    assert pairing_note([of[:2] for of in few], paired="") == ""
     networks = [rng.normal(size=(10, 1)) + rng.normal(size=(10, 5)) for _ in range(6)]
-    assert "Tasks' scores of a seed are correlated" in pairing_note(networks, paired=False)
+    for how in ("", "runs"):
+        assert "Tasks' scores of a seed are correlated" in pairing_note(networks, paired=how)
 
 
 def test_a_correlation_by_chance_is_found_as_rarely_as_its_p_value_says():

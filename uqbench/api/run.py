@@ -56,7 +56,8 @@ def run(
         >>> results = uqbench.run("windy-cliff", "smoke", seeds=2)  # doctest: +SKIP
         >>> results.board()  # doctest: +SKIP
     """
-    session = Session(Options.of(suite, budget, **{"wait": True} | options), _watcher(progress))
+    watcher = (Terminal() if progress else Watcher()) if isinstance(progress, bool) else progress
+    session = Session(Options.of(suite, budget, **{"wait": True} | options), watcher)
     folder = given("beside", beside, Place | None)
     again = given("rerun", rerun, bool)
     done = execute(session, rerun=again, beside=None if folder is None else Path(folder))
@@ -92,12 +93,6 @@ def plan(suite: str, budget: str | None = None, **options: Any) -> Planned:
         >>> uqbench.plan("windy-cliff", "smoke").methods  # doctest: +SKIP
     """
     return dry_run(Session(Options.of(suite, budget, **options)))
-
-
-def _watcher(progress: bool | Watcher) -> Watcher:
-    if isinstance(progress, bool):
-        return Terminal() if progress else Watcher()
-    return progress
 
 
 def results_of(result: Board, store: Store) -> Results:

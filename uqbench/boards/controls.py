@@ -40,7 +40,7 @@ def beyond(plan: Plan, metrics: Sequence[Metric], own: MethodScores) -> dict[str
         whole = metric.kind == "queries" or len(known) == len(others)
         if values is not None and known and whole:
             gains = sign * values - max(known, key=np.mean)
-            gain = location(gains, "mean", clustered=plan.suite.paired)
+            gain = location(gains, "mean", clustered=plan.suite.pairing == "seeds")
             found[metric.name + BEYOND] = Estimate.of(gain, len(values), rows)
     return found
 

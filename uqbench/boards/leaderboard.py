@@ -180,7 +180,7 @@ class Board:
         return compare(
             of,
             self.ranking,
-            paired=self.plan.suite.paired,
+            paired=self.plan.suite.pairing,
             baselines=[name for name, role in self.plan.roles.items() if role == "trivial"],
             unranked=[n for n, role in self.plan.roles.items() if role not in COMPARED],
             ranges=standings.ranges_by_task(self.plan.suite, by, on),
@@ -266,7 +266,7 @@ class Board:
     def together(self) -> str:
         """A sentence on runs of a seed that go together and are compared as if they did not."""
         methods = list(self.on((), "method").values())
-        return pairing_note(methods, paired=self.plan.suite.paired) if methods else ""
+        return pairing_note(methods, paired=self.plan.suite.pairing) if methods else ""
 
     @cached_property
     def frames(self) -> dict[str, pd.DataFrame]:

@@ -44,14 +44,14 @@ def estimates(
         over: its improvement over the baseline, from the board's pairs (:func:`improvements`).
     """
     suite, primary, learns = plan.suite, plan.suite.primary_metric(plan.budget), role == "method"
-    values, raw = own.normalized_primary, own.raw(primary)
+    values, raw, clustered = own.normalized_primary, own.raw(primary), suite.pairing == "seeds"
     estimates: dict[str, Estimate | None] = dict.fromkeys(shown_statistics(plan))
     if values is not None:
         ranges = ranges_by_task(suite, primary, own.tasks, learns=learns)
         estimates |= {name: Estimate(point(name, values), None, None) for name in estimates}
         for name in {"mean", "optimality_gap", suite.ranks_by}:
             ends = limits(suite, primary, own.tasks, name)
-            estimates[name] = estimate(name, values, ranges, clustered=suite.paired, limits=ends)
+            estimates[name] = estimate(name, values, ranges, clustered=clustered, limits=ends)
     if (beyond := primary.fails_beyond) is not None:
         sign = 1 if primary.direction == "max" else -1
         fails = None if raw is None else (sign * raw < sign * beyond).astype(float)
@@ -63,7 +63,7 @@ def estimates(
             ranges = ranges_by_task(suite, metric, own.tasks, normalized=how, learns=learns)
             ends = limits(suite, metric, own.tasks, column.statistic, normalized=how)
             estimates[column.name] = estimate(
-                column.statistic, values, ranges, clustered=suite.paired, limits=ends
+                column.statistic, values, ranges, clustered=clustered, limits=ends
             )
     return estimates
 

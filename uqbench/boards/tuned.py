@@ -40,9 +40,9 @@ def gains(
     if default is not None and _seeds(own) == _seeds(default):
         tuned, before = own.normalized_primary, default.normalized_primary
         if tuned is not None and before is not None:
-            gain = estimate("mean", tuned - before, clustered=plan.suite.paired)
-    one_task = len(own.cells) < 2  # it has no setting of its own
-    sensitivity = None if of is None or one_task else Estimate(of.sensitivity, None, None)
+            gain = estimate("mean", tuned - before, clustered=plan.suite.pairing == "seeds")
+    # one task has no setting of its own
+    sensitivity = None if of is None or len(own.cells) < 2 else Estimate(of.sensitivity, None, None)
     return {"tuning_gain": gain, "sensitivity": sensitivity}
 
 

@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from uqbench.contract.errors import UqbenchError
 
 Interval = tuple[float, float]
+Paired = Literal["", "seeds", "runs"]
+"""Methods that met the same of a seed: nothing; data, by which its tasks are one observation, too;
+or a world of each task, and tasks are independent."""
 
 
 class CannotCompareError(UqbenchError):
@@ -117,7 +120,7 @@ class Observations:
     normalize: Mapping[str, Callable[[float], float]]
     ranges: Mapping[str, Interval] = field(default_factory=dict)
     margin: float | None = None
-    paired: bool = False
+    paired: Paired = ""
     shared: bool = False
 
     def values(self, method: str, tasks: Sequence[str] | None = None) -> NDArray[np.float64]:
@@ -175,7 +178,7 @@ class ClaimKind(ABC):
         """
         return
 
-    def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: bool) -> None:
+    def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: Paired) -> None:
         """Raise ``ValueError`` where a budget can never decide the claim, whatever its runs say.
 
         Args:

@@ -25,7 +25,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.contract.claim import Interval
+from uqbench.contract.claim import Interval, Paired
 from uqbench.contract.seeding import derive_seed
 from uqbench.statistics.levels import DRAWS
 from uqbench.statistics.location import Location, location
@@ -167,17 +167,17 @@ def mean_of(values: NDArray[np.float64], ranges: Ranges, *, clustered: bool = Fa
 
 
 def difference(
-    first: NDArray[np.float64], second: NDArray[np.float64], ranges: Ranges, seedwise: bool
+    first: NDArray[np.float64], second: NDArray[np.float64], ranges: Ranges, paired: Paired
 ) -> Apart:
     """The difference of two methods' means, of runs ``[runs, tasks]`` each.
 
-    Where ``seedwise``, that of seeds whose worlds both met: a seed with all its tasks is one
-    observation, which lies in a range of its own.
+    Where ``paired``, that of seeds whose worlds both met, which lies in a range of its own: run by
+    run, or of a seed with all its tasks.
     """
-    if not seedwise:
+    if not paired:
         return Apart(mean_of(first, ranges), mean_of(second, ranges))
     both = [None if of is None else (of[0] - of[1], of[1] - of[0]) for of in ranges]
-    of = mean_of(first - second, both, clustered=True)
+    of = mean_of(first - second, both, clustered=paired == "seeds")
     return Apart(of, replace(of, values=(0.0,), range=(0.0, 0.0)))
 
 

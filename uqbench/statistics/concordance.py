@@ -61,7 +61,8 @@ class Concordance:
             variance *= min(map(min, sizes)) / seeds
             degrees *= seeds / min(map(min, sizes))
             sizes = tuple((seeds,) * len(groups) for groups in sizes)
-        if sum(map(_log_arrangements, sizes)) < math.log(2 / alpha):
+        orders = sum(math.lgamma(sum(g) + 1) - sum(math.lgamma(n + 1) for n in g) for g in sizes)
+        if orders < math.log(2 / alpha):  # of the runs' groups, by its logarithm
             return 0.0, 1.0
         half_a_pair = 0.5 / sum(map(_pairs, sizes))
         low = _score_end(self.estimate - half_a_pair, sizes, alpha, -1)
@@ -120,11 +121,6 @@ def _concordant(groups: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float6
             own += below / 2 if j < k else len(other) - below / 2 if j > k else 0.0
         counts.append(own)
     return counts
-
-
-def _log_arrangements(groups: tuple[int, ...]) -> float:
-    """The logarithm of the number of orders of the runs' groups."""
-    return math.lgamma(sum(groups) + 1) - sum(math.lgamma(n + 1) for n in groups)
 
 
 def _pairs(groups: tuple[int, ...]) -> int:

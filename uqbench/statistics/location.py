@@ -25,10 +25,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.contract.claim import Interval
+from uqbench.contract.claim import Interval, Paired
 from uqbench.statistics.quantiles import t_quantile, t_tail
 from uqbench.statistics.statistic import contributions, kept, point
 
+Runs = NDArray[np.float64]
 ROUNDING = 1e-12
 """Spreads below it, as a share of the values, are none."""
 
@@ -114,7 +115,7 @@ class Location:
         return min(1.0, 2 * t_tail(min(abs(t), math.copysign(1.0, t) * g), self.degrees))
 
 
-def location(values: NDArray[np.float64], statistic: str, *, clustered: bool = False) -> Location:
+def location(values: Runs, statistic: str, *, clustered: bool = False) -> Location:
     """The statistic of ``values``, ``[runs, tasks]``, and its squared standard error.
 
     ``statistic`` is a name of :mod:`uqbench.statistics.statistic`; where ``clustered``, the tasks
@@ -123,11 +124,7 @@ def location(values: NDArray[np.float64], statistic: str, *, clustered: bool = F
     Raises:
         ValueError: the statistic has no interval.
     """
-    own = contributions(statistic, values)
-    if own is None:
-        raise ValueError(f"{statistic} has no standard error that so few runs tell")
-    if clustered:
-        own = own.mean(axis=1, keepdims=True)
+    own = _observations(values, statistic, clustered=clustered)
     seeds, tasks = own.shape
     own = np.where(np.ptp(own, axis=0) > ROUNDING * np.abs(own).max(axis=0), own, 0.0)
     errors = own - own.mean(axis=0)
@@ -139,26 +136,24 @@ def location(values: NDArray[np.float64], statistic: str, *, clustered: bool = F
     return Location(point(statistic, values), tuple(parts), values.size)
 
 
-def paired_difference(
-    first: NDArray[np.float64], second: NDArray[np.float64], by: str = "mean"
-) -> Location:
-    """The difference of two methods that met the same seeds' worlds, ``[runs, tasks]`` each.
+def paired_difference(first: Runs, second: Runs, by: str, paired: Paired) -> Location:
+    """The difference of two methods that met the same of each seed, ``[runs, tasks]`` each.
 
-    A seed with all its tasks is one observation.
+    Where ``paired`` by seeds, one with all its tasks is one observation.
     """
-    own = by_seed(first, by) - by_seed(second, by)
-    if np.ptp(own) <= ROUNDING * max(np.abs(first).max(), np.abs(second).max()):
-        own = np.full_like(own, own.mean())
-    of = location(own, "mean").parts[0]
-    of = of._replace(degrees=of.degrees * kept(by, first))
-    return Location(point(by, first) - point(by, second), (of,), 2 * first.size)
+    one, other = (_observations(of, by, clustered=paired == "seeds") for of in (first, second))
+    least = ROUNDING * max(np.abs(first).max(), np.abs(second).max())
+    own, left = one - other, kept(by, first)
+    own = np.where(np.ptp(own, axis=0) > least, own, own.mean(axis=0))
+    parts = tuple(of._replace(degrees=of.degrees * left) for of in location(own, "mean").parts)
+    return Location(point(by, first) - point(by, second), parts, 2 * first.size)
 
 
-def by_seed(values: NDArray[np.float64], statistic: str) -> NDArray[np.float64]:
-    """Contributions of whole seeds to a statistic of ``[runs, tasks]``: ``[runs, 1]``."""
+def _observations(values: Runs, statistic: str, *, clustered: bool) -> Runs:
     own = contributions(statistic, values)
-    assert own is not None
-    return np.asarray(own.mean(axis=1, keepdims=True))
+    if own is None:
+        raise ValueError(f"{statistic} has no standard error that so few runs tell")
+    return own.mean(axis=1, keepdims=True) if clustered else own
 
 
 def _hall(bound: float, skewness: float) -> float:

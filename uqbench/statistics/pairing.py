@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from uqbench.contract.claim import Paired
 from uqbench.contract.seeding import derive_seed
 from uqbench.statistics.levels import MINIMUM_SEEDS
 
@@ -48,16 +49,16 @@ def correlation(columns: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
     return found, (1 + sum(one >= found - 1e-12 for one in drawn)) / (PERMUTATIONS + 1)
 
 
-def pairing_note(scores: Sequence[NDArray[np.float64]], *, paired: bool) -> str:
+def pairing_note(scores: Sequence[NDArray[np.float64]], *, paired: Paired) -> str:
     """A sentence on runs of a seed that go together and are compared as if they did not.
 
     Args:
         scores: of each method, ``[seeds, tasks]``; those of fewer seeds than others do not count.
-        paired: whether methods are compared seed by seed, with all tasks of a seed as one.
+        paired: whether methods are compared seed by seed, and tasks of a seed are one.
     """
     seeds = max(map(len, scores))
     scores = [of for of in scores if len(of) == seeds]
-    if paired or len({of.shape for of in scores}) != 1 or seeds < MINIMUM_SEEDS:
+    if paired == "seeds" or len({of.shape for of in scores}) != 1 or seeds < MINIMUM_SEEDS:
         return ""
     by_task = list(np.stack(scores).transpose(2, 1, 0))
     worlds = "they met the same worlds, compare them seed by seed (`paired`)"
@@ -65,6 +66,6 @@ def pairing_note(scores: Sequence[NDArray[np.float64]], *, paired: bool) -> str:
     found = ("Methods'", correlation(scores), worlds), ("Tasks'", correlation(by_task), one)
     return " ".join(
         f"{what} scores of a seed are correlated ({r:.2f}): if {then}."
-        for what, (r, p), then in found
+        for what, (r, p), then in found[bool(paired) :]
         if p <= SURELY
     )

@@ -21,6 +21,7 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from uqbench.contract.claim import Paired
 from uqbench.statistics.bounded import Apart, Ranges, difference
 from uqbench.statistics.estimate import Estimate, improvement
 from uqbench.statistics.levels import MINIMUM_SEEDS
@@ -73,7 +74,7 @@ def compare(
     scores: Mapping[str, Matrix],
     statistic: str,
     *,
-    paired: bool,
+    paired: Paired,
     baselines: Container[str] = (),
     unranked: Container[str] = (),
     ranges: Ranges | None = None,
@@ -84,7 +85,7 @@ def compare(
         scores: by method, with the same tasks; as many runs are of the same seeds in the same
             order. A pair's statistics are those of its own runs, however many others have.
         statistic: that ranks.
-        paired: whether seeds with all their tasks are the unit, and are compared one by one.
+        paired: whether runs, or seeds with all their tasks, are compared one by one.
         baselines: rows that are compared with methods and not with one another.
         unranked: other rows that take no part: pairs with one have no adjusted p-value.
         ranges: of the metric on each task, where its runs may fail.
@@ -139,17 +140,17 @@ def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) 
 
 
 def measure(
-    scores: Mapping[str, Matrix], statistic: str, ranges: Ranges | None, *, paired: bool
+    scores: Mapping[str, Matrix], statistic: str, ranges: Ranges | None, *, paired: Paired
 ) -> dict[Names, Measured]:
-    """The differences of all pairs; where ``paired``, seed by seed of two with as many runs."""
+    """The differences of all pairs; where ``paired``, one by one of two with as many runs."""
     known = cache(lambda name: location(scores[name], statistic))
 
     def apart(a: str, b: str) -> Measured:
-        seedwise = paired and len(scores[a]) == len(scores[b])
+        alike = paired if len(scores[a]) == len(scores[b]) else ""
         if ranges is not None and all(ranges) and statistic == "mean":
-            return difference(scores[a], scores[b], ranges, seedwise)
-        if seedwise:
-            return paired_difference(scores[a], scores[b], statistic)
+            return difference(scores[a], scores[b], ranges, alike)
+        if alike:
+            return paired_difference(scores[a], scores[b], statistic, alike)
         return known(a).plus(-1.0, known(b))
 
     return {names: apart(*names) for names in combinations(sorted(scores), 2)}

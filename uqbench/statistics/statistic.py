@@ -43,8 +43,8 @@ def contributions(name: str, scores: NDArray[np.float64]) -> NDArray[np.float64]
 
     For the mean these are the scores; for the IQM the scores cut off at its quartiles, twice (the
     influence function of a trimmed mean: Tukey & McLaughlin 1963); for the median over tasks, the
-    scores of the tasks in the middle; for the optimality gap what is missing to 1. None for the
-    others, whose error so few runs do not tell.
+    scores of the tasks in the middle, of the others zero; for the optimality gap what is missing to
+    1. None for the others, whose error so few runs do not tell.
     """
     if name == "optimality_gap":
         return 1.0 - np.minimum(scores, 1.0)
@@ -54,7 +54,8 @@ def contributions(name: str, scores: NDArray[np.float64]) -> NDArray[np.float64]
         return 2.0 * np.clip(scores, ordered[cut], ordered[-1 - cut])
     if name == "median":
         order, tasks = np.argsort(scores.mean(axis=0), kind="stable"), scores.shape[1]
-        return scores[:, order[(tasks - 1) // 2 : tasks // 2 + 1]]
+        middle = np.isin(np.arange(tasks), order[(tasks - 1) // 2 : tasks // 2 + 1])
+        return np.where(middle, scores * tasks / middle.sum(), 0.0)
     return scores if name == "mean" else None
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from uqbench.contract.claim import Paired
 from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.registry.plugins import Host
 from uqbench.suites.claims import NOT_VERIFIABLE, Claim, are_judged
@@ -223,10 +224,10 @@ def _fit(budget: Budget, suite: Suite, host: Host, key: str) -> None:
         metric, tasks = suite.primary_metric(budget), suite.tasks_of(budget)
         ranges = scaled([metric.range_on(task.name) for task in tasks], [float] * len(tasks))
         roles = [method.role or method.spec(host).role for method in suite.methods]
-        check_ranking(budget.seeds, roles.count("method"), paired=suite.paired, ranges=ranges)
+        check_ranking(budget.seeds, roles.count("method"), paired=suite.pairing, ranges=ranges)
 
 
-def check_ranking(seeds: int, methods: int, *, paired: bool, ranges: Ranges | None) -> None:
+def check_ranking(seeds: int, methods: int, *, paired: Paired, ranges: Ranges | None) -> None:
     """Raise ``ValueError`` where no runs could tell any two of so many methods apart."""
     import numpy as np
 
@@ -235,7 +236,7 @@ def check_ranking(seeds: int, methods: int, *, paired: bool, ranges: Ranges | No
 
     if methods < 2:
         return
-    if paired and ranges is not None and not all(ranges):
+    if paired == "seeds" and ranges is not None and not all(ranges):
         raise ValueError(
             "may_fail names some of the tasks, and the suite is paired: expected all tasks, as a "
             "seed with all its tasks is one run; use fails_beyond with lowest and highest"
@@ -244,7 +245,7 @@ def check_ranking(seeds: int, methods: int, *, paired: bool, ranges: Ranges | No
     if not least and ranges is not None and all(ranges):
         ends = [of for of in ranges if of is not None]
         worst, best = (np.array([one] * seeds) for one in zip(*ends, strict=True))
-        apart = difference(best, worst, ranges, seedwise=paired)
+        apart = difference(best, worst, ranges, paired)
         least = apart.p_value() * methods * (methods - 1) / 2
     if least > ALPHA:
         raise ValueError(
@@ -286,7 +287,7 @@ def _claim(claim: Claim, suite: Suite, host: Host, key: str) -> None:
         of = f"task with {metric.name} in budget {name!r},"
         _known(f"{key}.tasks", of, suited, *kind.tasks or ())
         kind.check(kind.tasks or suited, suite.normalization_constants(metric))
-        kind.check_seeds(budget.seeds, kind.tasks or suited, paired=suite.paired)
+        kind.check_seeds(budget.seeds, kind.tasks or suited, paired=suite.pairing)
 
 
 CHECKS: dict[str, tuple[Callable[..., None], Collection[str]]] = {

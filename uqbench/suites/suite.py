@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, Field, PrivateAttr
 from pydantic_core import PydanticCustomError
 
+from uqbench.contract.claim import Paired
 from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.registry.definitions import source
 from uqbench.registry.plugins import Host
@@ -75,6 +76,12 @@ class Suite(Table):
     _added: frozenset[tuple[str, str]] = PrivateAttr(frozenset())
     _tables: search.Tables = PrivateAttr(default_factory=search.Tables)
 
+    @property
+    def pairing(self) -> Paired:
+        """Worlds are drawn of a seed and a task; data sets may share their pool with another's."""
+        unit: Paired = "seeds" if any(task.dataset for task in self.tasks) else "runs"
+        return unit if self.paired else ""
+
     def with_row(self, kind: str, name: str, row: Table, *, added: bool) -> Suite:
         """The suite with a row more, in the place of one of its name where rows have names.
 
@@ -119,10 +126,9 @@ class Suite(Table):
 
         Other plugins' metrics leave the identity of runs alone.
         """
-        primary = self.primary_metric(budget)
         for metric in self.metrics:
-            own = ("metrics", metric.name) not in self._added or metric is primary
-            if own and metric.suits(task):
+            own = ("metrics", metric.name) not in self._added
+            if (own or metric is self.primary_metric(budget)) and metric.suits(task):
                 yield metric.risk
 
     def sources(self, host: Host, methods: Collection[str] | None = None) -> list[str]:

@@ -10,7 +10,7 @@ import csv
 import dataclasses
 import io
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -189,15 +189,15 @@ def _outcome(rows: Sequence[Tried]) -> Tuned | None:
     least = SPREADS * math.hypot(errors[best], errors[default]) / len(whole[best])
     undecided = best != default and means[best] - means[default] < least
     best = default if undecided else best
-    at_edge = not undecided and any(_is_end(v, grids.get(k, ())) for k, v in values[best].items())
+    ends = {name: (min(of), max(of)) for name, of in grids.items() if len(of) > 1}
+    at_edge = not undecided and any(v in ends.get(k, ()) for k, v in values[best].items())
     top = [max(of) for of in zip(*whole.values(), strict=True)]
-    many = f"{tried} settings on {len(first)} task{'s'[: len(first) > 1]}"
+    many = f"tuned over {tried} settings on {len(first)} task{'s'[: len(first) > 1]}"
     many += f", the best of them on {len(top)}" * (rung > 1)
     own = not undecided and any(row.default and row.setting == best for row in rows)
     note = f", {UNDECIDED}" * undecided + ", default best" * own + f", {EDGE}" * at_edge
     gain = sum(top) / len(top) - means[best]
-    words = f"tuned over {many}{note}"
-    return Tuned(rows[0].version, best, means, at_edge, gain, words, rows[0].rung)
+    return Tuned(rows[0].version, best, means, at_edge, gain, many + note, rows[0].rung)
 
 
 def _numbers(rows: Sequence[Tried]) -> dict[str, set[float]]:
@@ -208,11 +208,6 @@ def _numbers(rows: Sequence[Tried]) -> dict[str, set[float]]:
             if isinstance(value, int | float):
                 grids.setdefault(key, set()).add(value)
     return grids
-
-
-def _is_end(value: Any, tried: Collection[float]) -> bool:
-    """Whether a number is the least or the largest of several."""
-    return value in tried and len(tried) > 1 and value in (min(tried), max(tried))
 
 
 def outcomes(rows: Iterable[Tried]) -> dict[str, Tuned]:

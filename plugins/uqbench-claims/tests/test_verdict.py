@@ -195,8 +195,8 @@ def fails(generator, share, size):
     return np.clip(good + 0.02 * generator.normal(size=size) * (good > 0) * (good < 1), 0, 1)
 
 
-@pytest.mark.parametrize("by_seeds", [False, True])
-def test_an_order_by_mean_of_runs_that_may_fail_is_hardly_ever_wrong(by_seeds):
+@pytest.mark.parametrize("paired", ["", "seeds"])
+def test_an_order_by_mean_of_runs_that_may_fail_is_hardly_ever_wrong(paired):
     """Equal means; one method fails one time in five, the other never. By Welch's or Student's
     interval one of them is called better in a fifth of 300 simulations."""
     generator = np.random.default_rng(26)
@@ -205,7 +205,7 @@ def test_an_order_by_mean_of_runs_that_may_fail_is_hardly_ever_wrong(by_seeds):
     for _ in range(300):
         values = {m: fails(generator, s, (8, 1)) for m, s in (("a", 0.2), ("b", 0.0))}
         for k, ranges in enumerate((known, unknown)):
-            seen = observe(values, paired=by_seeds, ranges=ranges)
+            seen = observe(values, paired=paired, ranges=ranges)
             wrong[k] += decided(replace(AB, by="mean"), seen) is not Verdict.OPEN
     assert wrong[0] <= 15 < 45 < wrong[1]
 
@@ -214,9 +214,9 @@ def test_an_order_by_mean_and_a_board_compare_runs_that_may_fail_alike():
     generator = np.random.default_rng(27)
     values = {m: fails(generator, s, (30, 2)) for m, s in (("a", 0.1), ("b", 0.4))}
     kind, ranges = replace(AB, by="mean"), dict.fromkeys(("task-0", "task-1"), SHARE)
-    for by_seeds in (False, True):
-        (pair,) = compare(values, "mean", paired=by_seeds, ranges=[SHARE] * 2)
-        (comparison,) = kind.compare(observe(values, paired=by_seeds, ranges=ranges)).comparisons
+    for paired in ("", "seeds", "runs"):
+        (pair,) = compare(values, "mean", paired=paired, ranges=[SHARE] * 2)
+        (comparison,) = kind.compare(observe(values, paired=paired, ranges=ranges)).comparisons
         found = comparison.measured.interval(0.05)
         assert (pair.difference.low, pair.difference.high) == found
         assert comparison.difference.interval(0.05) == found
@@ -271,8 +271,8 @@ def test_near_the_boundary_few_seeds_may_decide_and_no_number_may():
 
 
 UNDECIDABLE = [
-    (AB, 3, 1, False), (replace(AB, per_task=True), 3, 57, False), (AB, 5, 1, True),
-    (AB, 5, 9, True), (HALF, 5, 1, False), (Band(metric="m", method="a", low=0.0), 2, 1, False),
+    (AB, 3, 1, ""), (replace(AB, per_task=True), 3, 57, ""), (AB, 5, 1, "seeds"),
+    (AB, 5, 9, "seeds"), (HALF, 5, 1, ""), (Band(metric="m", method="a", low=0.0), 2, 1, ""),
 ]  # fmt: skip
 
 

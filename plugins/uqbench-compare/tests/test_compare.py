@@ -441,10 +441,10 @@ def test_steps_to_a_score_are_the_first_of_the_curve_and_of_the_ends_of_its_band
     steps = np.arange(1, 41)
     both = [runs("a", steps, steps / 10 + off, 1).assign(seed=off) for off in (-0.1, 0, 0.1)]
     grid = on_one_grid(pd.concat(both))
-    rows = steps_to(grid, 2.0, "mean", paired=False)
+    rows = steps_to(grid, 2.0, "mean", paired="")
     # high: s/10 + .2484 ≥ 2 from 18 on; low: s/10 − .2484 ≥ 2 from 23 on
     assert rows.values.tolist() == [["a", 20, 18, 23]]
-    assert steps_to(grid, 4.1, "mean", paired=False).values.tolist() == [["a", np.inf, 39, np.inf]]
+    assert steps_to(grid, 4.1, "mean", paired="").values.tolist() == [["a", np.inf, 39, np.inf]]
 
 
 def test_equal_runs_have_no_band_and_so_no_ends():
@@ -490,7 +490,7 @@ def test_nothing_is_interpolated_across_a_gap_or_beyond_a_runs_ends():
     assert at[1.5] == 15  # between neighbors
     assert np.isnan([at[0.0], at[6.0], at[8.0], at[11.0]]).all()
     assert (at[4.0], at[9.0]) == (40, 90)
-    table = by_step(grid, "mean", paired=False)
+    table = by_step(grid, "mean", paired="")
     assert set(table.query("step == 6")["method"]) == {"b"}
     assert set(table.query("step == 9")["method"]) == {"a", "b"}
 
@@ -515,7 +515,7 @@ def test_constants_and_the_direction_hold_for_curves_too():
     assert np.allclose(costs.efficiency["value"], plain.efficiency["value"])
     seeds = uqbench.compare(curves(), units="seed")
     means = {name: of.mean(1, keepdims=True) for name, of in curves().items()}
-    expected = ranked({name: of[..., 0] for name, of in means.items()}, "mean", paired=False)
+    expected = ranked({name: of[..., 0] for name, of in means.items()}, "mean", paired="")
     first = seeds.efficiency.query("step == 1").reset_index(drop=True)
     assert np.allclose(first[["value", "low", "high"]], expected[["value", "low", "high"]])
 

@@ -31,7 +31,7 @@ def fewer(monkeypatch):
     monkeypatch.setattr(module, "BOARDS", 200)
 
 
-@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("paired", ["", "seeds", "runs"])
 @pytest.mark.parametrize("apart", [0.0, 1.0])
 def test_normal_runs_err_about_as_often_as_stated_however_far_apart(fewer, paired, apart):
     """200 boards; 11 % are four standard errors above 5 %."""
@@ -40,7 +40,7 @@ def test_normal_runs_err_about_as_often_as_stated_however_far_apart(fewer, paire
     assert np.mean(wrong[BRACKET]) < 0.11
 
 
-@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("paired", ["", "seeds", "runs"])
 def test_a_procedure_without_any_adjustment_is_found(fewer, monkeypatch, paired):
     """On methods that are equal, and on those that are far apart, where nothing else errs."""
     monkeypatch.setattr(module, "some_differ", lambda p, family: min(p) <= 0.05)
@@ -89,18 +89,20 @@ def test_runs_of_a_known_range_stay_in_it():
 
 
 def test_equal_runs_have_no_bracket_that_could_miss_and_no_pair_that_could_differ(fewer):
-    wrong = error_rates({name: np.full((6, 2), 0.5) for name in "ab"}, "mean", paired=False)
+    wrong = error_rates({name: np.full((6, 2), 0.5) for name in "ab"}, "mean", paired="")
     assert wrong[BRACKET] == []
     assert not any(wrong[RANK])
 
 
 def test_two_seeds_have_no_error_rates():
     few = {name: of[:2] for name, of in normal().items()}
-    assert error_rates(few, "mean", paired=False) == {BRACKET: [], RANK: []}
+    assert error_rates(few, "mean", paired="") == {BRACKET: [], RANK: []}
 
 
 def test_the_rates_are_the_same_however_often_they_are_computed(fewer):
-    assert error_rates(normal(), "mean", paired=True) == error_rates(normal(), "mean", paired=True)
+    assert error_rates(normal(), "mean", paired="seeds") == error_rates(
+        normal(), "mean", paired="seeds"
+    )
 
 
 def test_a_board_says_them_and_whether_they_are_more_than_stated():
@@ -154,7 +156,7 @@ def test_no_board_has_ranks_that_are_less_sure_than_stated():
 
 def test_where_nothing_is_ranked_no_pair_is_compared(monkeypatch):
     """A search has a hundred rows: their pairs on each drawn board took minutes."""
-    ranked = error_rates(normal(), "mean", paired=False)
+    ranked = error_rates(normal(), "mean", paired="")
     monkeypatch.setattr("uqbench_leaderboard.error_rates.measure", None)
-    found = error_rates(normal(), "mean", paired=False, ranks=False)
+    found = error_rates(normal(), "mean", paired="", ranks=False)
     assert found == {BRACKET: ranked[BRACKET], RANK: []}

@@ -121,4 +121,4 @@ def test_one_that_falls_or_stays_at_one_step_holds_in_5_percent_at_most(means):
 def test_a_claim_that_no_runs_of_a_budget_could_decide_is_told():
     kind = Trend(methods=METHODS, values=(1, 2, 3), **GROWS)
     with pytest.raises(ValueError, match="can never decide it"):
-        kind.check_seeds(4, ["t0"], paired=False)
+        kind.check_seeds(4, ["t0"], paired="")

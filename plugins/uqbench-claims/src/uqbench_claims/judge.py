@@ -262,7 +262,7 @@ class _Case:
             },
             ranges={t: ends for t in self.tasks if (ends := self.metric.range_on(t)) is not None},
             margin=self.margin,
-            paired=suite.paired,
+            paired=suite.pairing,
             shared=self.metric.kind == "cost",
         )
 

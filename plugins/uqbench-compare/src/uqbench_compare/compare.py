@@ -20,6 +20,7 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import missing_note
 from uqbench.boards.stored import board_folder
 from uqbench.boards.tables import RANKS, label
+from uqbench.contract.claim import Paired
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.wording import count
 from uqbench.pages.board_folders import all_files, write_files
@@ -183,8 +184,8 @@ class Compared:
         return self.board.plan.suite.normalization[METRIC].zero not in (AS_GIVEN, NEGATED)
 
     @property
-    def _paired(self) -> bool:
-        return bool(self.board.plan.suite.paired)
+    def _paired(self) -> Paired:
+        return self.board.plan.suite.pairing
 
     def plot(self, what: str = "intervals", ax: Any = None, threshold: float | None = None) -> Any:
         """A figure of the scores, which a notebook draws, or the same in a matplotlib subplot.

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from uqbench.contract.claim import Paired
 from uqbench.statistics.bounded import mean_of
 from uqbench.statistics.estimate import Estimate, estimate
 from uqbench.statistics.ranks import Matrix, compare, places
@@ -38,18 +39,18 @@ class Grid(NamedTuple):
 
 
 def profile(
-    matrices: Mapping[str, Matrix], thresholds: NDArray[np.float64], *, paired: bool
+    matrices: Mapping[str, Matrix], thresholds: NDArray[np.float64], *, paired: Paired
 ) -> pd.DataFrame:
     """A row a method and threshold: the ``share`` of runs above it (Agarwal et al. 2021, eq. 4).
 
-    ``low`` to ``high`` is its 95 % interval, of each threshold by itself; where methods are paired,
-    a seed with all its tasks is one observation.
+    ``low`` to ``high`` is its 95 % interval, of each threshold by itself; where methods are paired
+    by seeds, one with all its tasks is one observation.
     """
     rows = []
     for method, scores in matrices.items():
         for tau in thresholds:
             above = (scores > tau).astype(float)
-            shares = mean_of(above, [(0.0, 1.0)] * scores.shape[1], clustered=paired)
+            shares = mean_of(above, [(0.0, 1.0)] * scores.shape[1], clustered=paired == "seeds")
             of = Estimate.of(shares, len(scores))
             rows.append((method, tau, of.value, of.low, of.high))
     columns = ["method", "threshold", "share", "low", "high"]
@@ -102,21 +103,21 @@ def _gaps(steps: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray(distances > longest)
 
 
-def ranked(scores: Mapping[str, Matrix], by: str, *, paired: bool) -> pd.DataFrame:
+def ranked(scores: Mapping[str, Matrix], by: str, *, paired: Paired) -> pd.DataFrame:
     """A row a method, by its scores ``[runs, tasks]``: :data:`RANKED`, the best first.
 
     The rank sets are those of a board: all pairs' intervals hold together with 95 %.
     """
     at, rows = places(scores, compare(scores, by, paired=paired), by), []
     for method, matrix in scores.items():
-        of, place = estimate(by, matrix, clustered=paired), at.get(method)
+        of, place = estimate(by, matrix, clustered=paired == "seeds"), at.get(method)
         ranks = (1, 1, 1) if place is None else (place.rank, place.low, place.high)
         rows.append((method, of.value, of.low, of.high, *ranks))
     table = pd.DataFrame(rows, columns=["method", *RANKED])
     return table.astype(dict.fromkeys(RANKED[:3], float)).sort_values("rank", ignore_index=True)
 
 
-def by_step(grid: Grid, by: str, *, paired: bool) -> pd.DataFrame:
+def by_step(grid: Grid, by: str, *, paired: Paired) -> pd.DataFrame:
     """A row a step and method: :func:`ranked` of the methods all of whose runs have a value."""
     tables = []
     for k, step in enumerate(grid.steps):
@@ -129,7 +130,7 @@ def by_step(grid: Grid, by: str, *, paired: bool) -> pd.DataFrame:
     )
 
 
-def areas(grid: Grid, by: str, *, paired: bool) -> pd.DataFrame:
+def areas(grid: Grid, by: str, *, paired: Paired) -> pd.DataFrame:
     """A row a method: :func:`ranked` of the runs' mean height over steps that all methods have."""
     each = [np.isfinite(of).all((0, 1)) for of in grid.between.values()]
     width = np.diff(grid.steps) * np.logical_and.reduce(each)
@@ -142,7 +143,7 @@ def areas(grid: Grid, by: str, *, paired: bool) -> pd.DataFrame:
     return ranked(means, by, paired=paired)
 
 
-def steps_to(grid: Grid, threshold: float, by: str, *, paired: bool) -> pd.DataFrame:
+def steps_to(grid: Grid, threshold: float, by: str, *, paired: Paired) -> pd.DataFrame:
     """A row a method: the first ``steps`` at which its curve is at a threshold; inf where never.
 
     ``low`` and ``high`` are those of the ends of its pointwise 95 % intervals; NaN where it has
@@ -152,12 +153,12 @@ def steps_to(grid: Grid, threshold: float, by: str, *, paired: bool) -> pd.DataF
         grid: of steps.
         threshold: a score.
         by: the statistic of a curve.
-        paired: whether a seed with all its tasks is one observation.
+        paired: by seeds, one with all its tasks is one observation.
     """
     rows = []
     for method, curves in grid.at.items():
         known = np.flatnonzero(np.isfinite(curves).all((0, 1)))
-        of = [estimate(by, curves[..., k], clustered=paired) for k in known]
+        of = [estimate(by, curves[..., k], clustered=paired == "seeds") for k in known]
         ends = [[one.value for one in of], [one.high for one in of], [one.low for one in of]]
         first = []
         for end in ends:

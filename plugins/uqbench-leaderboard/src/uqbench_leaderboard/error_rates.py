@@ -20,13 +20,13 @@ from uqbench.boards.leaderboard import COMPARED, Board
 from uqbench.boards.matrices import Matrix
 from uqbench.boards.standings import ranges_by_task
 from uqbench.contract.board_table import BoardTable
+from uqbench.contract.claim import Paired
 from uqbench.contract.seeding import derive_seed
 from uqbench.contract.wording import count
 from uqbench.results.files import reading
 from uqbench.statistics.bounded import Ranges
 from uqbench.statistics.estimate import estimate
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
-from uqbench.statistics.location import by_seed
 from uqbench.statistics.ranks import measure, together
 from uqbench.statistics.statistic import contributions
 
@@ -59,7 +59,7 @@ class Errors(BoardTable):
         wrong = error_rates(
             {name: of for name, of in board.matrices.items() if roles[name] in COMPARED},
             board.ranking,
-            paired=board.plan.suite.paired,
+            paired=board.plan.suite.pairing,
             ranks=board.ranks,
             ranges=ranges_by_task(board.plan.suite, board.primary, tasks),
             baselines=[name for name, role in roles.items() if role == "trivial"],
@@ -107,7 +107,7 @@ def error_rates(
     rows: Mapping[str, Matrix],
     statistic: str,
     *,
-    paired: bool,
+    paired: Paired,
     ranks: bool = True,
     ranges: Ranges | None = None,
     baselines: Sequence[str] = (),
@@ -117,7 +117,7 @@ def error_rates(
     Args:
         rows: the scores of each, ``[runs, tasks]``; those of too few runs have no interval.
         statistic: that ranks.
-        paired: whether seeds with all their tasks are the unit, and are compared one by one.
+        paired: whether runs, or seeds with all their tasks, are compared one by one.
         ranks: whether there are any.
         ranges: of the metric on each task, where its runs may fail.
         baselines: rows that are compared with methods and not with one another.
@@ -131,12 +131,12 @@ def error_rates(
     known = {
         name: of for name, own in rows.items() if (of := contributions(statistic, own)) is not None
     }
-    if paired:
-        known = {name: by_seed(own, "mean") for name, own in known.items()}
+    if paired == "seeds":
+        known = {name: own.mean(axis=1, keepdims=True) for name, own in known.items()}
         ranges = None if ranges is None or not all(ranges) else [_mean_range(ranges)]
-    seedwise = paired and len(set(map(len, known.values()))) == 1
-    for drawn, true in equal_boards(known, ranges, seedwise=seedwise, number=number):
-        measured = measure(drawn, "mean", ranges, paired=seedwise) if ranks else {}
+    alike = paired if len(set(map(len, known.values()))) == 1 else ""
+    for drawn, true in equal_boards(known, ranges, seedwise=bool(alike), number=number):
+        measured = measure(drawn, "mean", ranges, paired=alike) if ranks else {}
         family = together(measured, baselines)
         p = [value for names in family if (value := measured[names].p_value()) is not None]
         if family:
@@ -166,7 +166,7 @@ def equal_boards(
     Args:
         rows: the runs whose spreads they have, ``[runs, tasks]`` each.
         ranges: of each task, where its runs may fail.
-        seedwise: whether the rows met the same seeds' worlds; there is one task then.
+        seedwise: whether the rows met the same seeds' worlds, another on each task.
         number: of boards.
     """
     generator = np.random.default_rng(derive_seed("equal methods"))
@@ -216,12 +216,14 @@ class Law:
 
 
 def _paired(laws: Mapping[str, Law], generator: np.random.Generator) -> dict[str, Matrix]:
-    """As many seeds of all rows, with their covariance; falls of one seed come together."""
-    n = len(next(iter(laws.values())).rest)
-    normal = generator.standard_normal((n, n)) / np.sqrt(n - 2)
-    fallen = (generator.random((n, n)) < 1 / n) - 1 / n
+    """As many seeds of all rows, with their covariance by task; falls of one come together."""
+    n, tasks = next(iter(laws.values())).rest.shape
+    normal = generator.standard_normal((tasks, n, n)) / np.sqrt(n - 2)
+    fallen = (generator.random((tasks, n, n)) < 1 / n) - 1 / n
     return {
-        name: normal @ law.rest + fallen[:, law.furthest] * law.fall for name, law in laws.items()
+        name: np.einsum("kan,nk->ak", normal, law.rest)
+        + fallen[np.arange(tasks), :, law.furthest].T * law.fall
+        for name, law in laws.items()
     }
 
 

@@ -104,7 +104,7 @@ class Questions(BoardTable):
             if not rows:
                 continue
             control = {floor[0]: trivial[floor]} if floor in trivial else {}
-            paired = self.board.plan.suite.paired
+            paired = self.board.plan.suite.pairing
             pairs = compare(ranked | control, "mean", paired=paired, baselines=[*control])
             better = {n for one in pairs for n in (one.first, one.second) if one.better(n)
                       and floor[0] in (one.first, one.second)}  # fmt: skip

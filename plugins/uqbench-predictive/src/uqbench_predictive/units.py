@@ -60,7 +60,7 @@ class Units(BoardTable):
         trivial = [name for name in scores if roles[name] == "trivial"]
         control = max(trivial, key=lambda name: float(scores[name].mean()), default=None)
         apart = [n for n in scores if roles[n] not in ("method", "trivial")]
-        pairs = compare(scores, "mean", paired=True, baselines=trivial, unranked=apart)
+        pairs = compare(scores, "mean", paired="seeds", baselines=trivial, unranked=apart)
         methods = {name: of for name, of in scores.items() if roles[name] == "method"}
         ranked = places(methods, pairs, "mean") if self.board.ranks else {}
         rows = []

@@ -15,6 +15,7 @@ from uqbench.contract.claim import (
     Comparison,
     Evidence,
     Observations,
+    Paired,
     Region,
 )
 from uqbench.contract.errors import did_you_mean
@@ -63,7 +64,7 @@ class Trend(ClaimKind):
         """All methods."""
         return self.methods
 
-    def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: bool) -> None:
+    def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: Paired) -> None:
         """Raise where no arrangement of so few runs is rare enough."""
         points = self.methods if self.along == "methods" else self.tasks or tasks
         steps = len(set(self.values)) - 1 if self.values is not None else len(points) - 1

@@ -17,6 +17,7 @@ from uqbench.contract.claim import (
     Interval,
     Measurement,
     Observations,
+    Paired,
     Region,
 )
 from uqbench.statistics.bounded import Apart, mean_of, scaled
@@ -121,7 +122,7 @@ class Band(TaskwiseKind):
                 comparisons.append(Comparison(about, statistic, measured, region, group))
         return Evidence(tuple(comparisons), self.at_least)
 
-    def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: bool) -> None:
+    def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: Paired) -> None:
         """Raise with fewer seeds than any interval needs; an exact number needs none of it."""
         if seeds < MINIMUM_SEEDS:
             raise ValueError(f"{seeds} seeds can never decide it: {MINIMUM_SEEDS} are the least")
@@ -144,13 +145,13 @@ class Band(TaskwiseKind):
         normalizers = [observations.normalize[t] if self.normalized else float for t in tasks]
         ranges = scaled([observations.ranges.get(task) for task in tasks], normalizers)
         if ranges is not None:
-            bounded = partial(mean_of, ranges=ranges, clustered=observations.paired)
+            bounded = partial(mean_of, ranges=ranges, clustered=observations.paired == "seeds")
             mean = bounded(first)
             return mean if second is None else Apart(mean, bounded(second), ratio=True)
-        own = location(first, "mean", clustered=observations.paired)
+        own = location(first, "mean", clustered=observations.paired == "seeds")
         if second is None:
             return own
-        return Ratio(own, location(second, "mean", clustered=observations.paired))
+        return Ratio(own, location(second, "mean", clustered=observations.paired == "seeds"))
 
 
 class OverTasks(Location):

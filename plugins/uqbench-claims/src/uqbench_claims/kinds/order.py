@@ -14,6 +14,7 @@ from uqbench.contract.claim import (
     Evidence,
     Measurement,
     Observations,
+    Paired,
     Region,
 )
 from uqbench.contract.wording import count
@@ -84,7 +85,7 @@ class Order(TaskwiseKind):
         if self.by != "improvement" and not by_sign:
             check_normalized(normalized, self.metric, tasks, f"by = {self.by!r}")
 
-    def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: bool) -> None:
+    def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: Paired) -> None:
         """Raise where no arrangement of so few runs is rare enough."""
         comparisons = len(list(self.groups(tasks))) * sum(
             len(upper) * len(lower) for upper, lower in pairwise(self.tiers)
@@ -153,9 +154,9 @@ class Order(TaskwiseKind):
         first, second = of(better, tasks), of(worse, tasks)
         ranges = scaled([observations.ranges.get(task) for task in tasks], scales)
         if by == "mean" and ranges is not None:
-            return difference(first, second, ranges, seedwise=observations.paired)
+            return difference(first, second, ranges, observations.paired)
         if observations.paired:
-            return paired_difference(first, second, by)
+            return paired_difference(first, second, by, observations.paired)
         return location(first, by).plus(-1.0, location(second, by))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from uqbench.contract.claim import ClaimKind, Comparison, Evidence, Observations, Region
+from uqbench.contract.claim import ClaimKind, Comparison, Evidence, Observations, Paired, Region
 from uqbench.contract.wording import count
 from uqbench.statistics import bounded
 from uqbench.statistics.levels import ALPHA
@@ -49,7 +49,7 @@ class Share(ClaimKind):
         """The method, and those that it is compared with."""
         return (self.method, *self.others)
 
-    def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: bool) -> None:
+    def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: Paired) -> None:
         """Raise where so few runs are no evidence for or against any share."""
         check_shares(seeds, self.at_least, 1)
 

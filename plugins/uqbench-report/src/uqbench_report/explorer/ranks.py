@@ -32,5 +32,5 @@ def places_by(board: Board, column: Column) -> dict[str, Place]:
     ranges = ranges_by_task(suite, metric, tasks, normalized=column.normalized)
     if ranges is not None and sign < 0:
         ranges = tuple(None if of is None else (-of[1], -of[0]) for of in ranges)
-    pairs = compare(scores, column.statistic, paired=suite.paired, ranges=ranges)
+    pairs = compare(scores, column.statistic, paired=suite.pairing, ranges=ranges)
     return places(scores, pairs, column.statistic)
