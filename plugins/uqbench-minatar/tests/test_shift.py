@@ -4,11 +4,13 @@ import csv
 import sys
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 from uqbench_minatar.config import N_ACTIONS
-from uqbench_minatar.games import breakout
+from uqbench_minatar.games import asterix, breakout
+from uqbench_minatar.random import seeded
 from uqbench_minatar.tools import shift
 from uqbench_minatar.tools.shift import CONDITIONS, SWAPPED, Games, lead, rows, script_of
 
@@ -50,6 +52,7 @@ def test_who_states_what_it_does_not_know_is_detected_and_hands_over():
     hidden = of["hidden", "stated"]
     assert hidden["auroc"] > 0.99
     assert hidden["reward"] < 0.6 * hidden["as_trained"]
+    assert hidden["script"] > 1.5 * hidden["reward"]  # much to win
     assert hidden["handed"] == pytest.approx(1)
     assert hidden["gain"] == pytest.approx(0), "at random as often: it is always the script, too"
     for name in ("as-trained", "mirrored"):  # it is the script, and mirrored it is as good
@@ -82,6 +85,15 @@ def test_who_knows_its_weak_spots_wins_by_handing_over_there_and_not_by_controls
     assert made["stated"]["reward"] < 0.7 * made["stated"]["script"]
     assert made["stated"]["gain"] > 0.02
     assert max(made[name]["gain"] for name in ("cells", "nearest")) < 0.01
+
+
+def test_a_signal_that_is_always_on_leads_by_how_late_losses_are():
+    """Losses from step 10 of 20 on: their shares are (t - 9)/10, and t/20 are those of alarms."""
+    zeros = torch.zeros(20, 10, dtype=torch.float64)
+    on, late = zeros + 1, zeros.clone()
+    late[10:] = 1
+    assert lead(on, zeros, -late, zeros) == pytest.approx(0.525 - 0.275)
+    assert lead(on, zeros, -on, zeros) == pytest.approx(0)
 
 
 def test_a_mirrored_game_is_the_game_in_a_mirror():
@@ -121,3 +133,82 @@ def test_alarms_before_losses_lead_and_after_them_lag():
     assert lead(early, zeros, -late, zeros) == pytest.approx(0.4 - 0.275, abs=2e-3)
     assert lead(late, zeros, -early, zeros) == pytest.approx(0.275 - 0.4, abs=2e-3)
     assert lead(zeros, zeros, -late, zeros) != lead(zeros, zeros, -late, zeros)  # NaN: no alarm
+
+
+def test_a_life_costs_nothing_and_gold_out_of_sight_leaves_a_trail():
+    """Rewards a step rise without bullets in sight, though the script dies ten times as often."""
+    won, died = {}, {}
+    for name in ("as-trained", "hidden"):
+        env = CONDITIONS[name].lanes("space_invaders", 32, 0)
+        obs, _ = env.reset()
+        won[name] = died[name] = 0.0
+        for _ in range(200):
+            seen = CONDITIONS[name].seen(obs, "space_invaders")
+            outcome = env.step(script_of("space_invaders").policy(seen[None])[0])
+            won[name] += float(outcome.reward.sum())
+            died[name] += float(outcome.terminated.sum())
+            obs = outcome.obs
+    assert won["hidden"] > 1.5 * won["as-trained"]
+    assert died["hidden"] > 10 * died["as-trained"]
+    game = CONDITIONS["hidden"].lanes("asterix", 32, 0)
+    obs, _ = game.reset()
+    gold = trails = 0.0
+    for _ in range(100):
+        seen = CONDITIONS["hidden"].seen(obs, "asterix")
+        has = obs[:, asterix.GOLD].any(-1)
+        gold += float(has.sum())
+        trails += float((has & seen[:, asterix.TRAIL].any(-1)).sum())
+        obs = game.step(torch.zeros(32, dtype=torch.int64)).obs
+    assert trails > 0.9 * gold > 0
+
+
+@pytest.mark.parametrize("game", [breakout, asterix])
+def test_two_games_are_the_same_in_a_mirror(game):
+    """A step of the mirrored state by the swapped action is the mirror of the step: no change."""
+    draws = np.random.default_rng(0)
+    for _ in range(500):
+        state = drawn_state(game, draws)
+        other, action = in_a_mirror(game, state), int(draws.integers(N_ACTIONS))
+        stream, same = seeded(0), seeded(0)
+        ends = game.step(state, stream, action, True)
+        assert ends == game.step(other, same, int(SWAPPED[action]), True)
+        assert (other == in_a_mirror(game, state)).all()
+        assert (picture(game, other) == picture(game, state)[..., ::-1]).all()
+
+
+def drawn_state(game, draws):
+    """Any state, without a spawn, which takes both sides alike."""
+    state = np.zeros(game.SIZE, np.int32)
+    if game is breakout:
+        state[[breakout.POSITION, breakout.X, breakout.LAST_X]] = draws.integers(10, size=3)
+        state[[breakout.Y, breakout.LAST_Y]] = draws.integers(9, size=2)
+        state[[breakout.DX, breakout.DY]] = draws.choice([-1, 1], 2)
+        state[breakout.STRIKE], state[breakout.BRICKS] = draws.integers(2), draws.integers(2**30)
+        return state
+    state[asterix.X], state[asterix.Y] = draws.integers(10), draws.integers(1, 9)
+    state[[asterix.SPAWN_SPEED, asterix.SPAWN_TIMER]] = draws.integers(1, 11, 2)
+    state[asterix.MOVE_SPEED], state[asterix.MOVE_TIMER] = draws.integers(1, 6), draws.integers(6)
+    kinds = [asterix.EMPTY, asterix.ENEMY, asterix.GOLD]
+    for first, of in ((asterix.KINDS, kinds), (asterix.COLUMNS, 10), (asterix.DIRECTIONS, [-1, 1])):
+        state[first : first + asterix.SLOTS] = draws.choice(of, asterix.SLOTS)
+    return state
+
+
+def in_a_mirror(game, state):
+    other = state.copy()
+    if game is breakout:
+        columns = [breakout.POSITION, breakout.X, breakout.LAST_X]
+        bricks = f"{int(state[breakout.BRICKS]):030b}"
+        rows_of = [bricks[k : k + 10][::-1] for k in (0, 10, 20)]
+        other[breakout.BRICKS], other[breakout.DX] = int("".join(rows_of), 2), -state[breakout.DX]
+    else:
+        columns = [asterix.X, *range(asterix.COLUMNS, asterix.DIRECTIONS)]
+        other[asterix.DIRECTIONS :] *= -1
+    other[columns] = 9 - state[columns]
+    return other
+
+
+def picture(game, state):
+    obs = np.zeros(game.CHANNELS * 100, np.uint8)
+    game.draw(state, obs)
+    return obs.reshape(game.CHANNELS, 10, 10)

@@ -11,11 +11,14 @@ condition and a signal:
 
 - ``auroc``: of the signal, steps in the condition against steps as trained, at the same times;
 - ``lead``: where signals rise and rewards fall, the area between the cumulated shares of both over
-  the play: above 0 the signal rises first;
+  the play. A game is changed from its first step: a signal that is always on has the area by which
+  losses are late, so that one above 0 is early only beside that;
 - ``gain``: reward a step of a player that hands over to the script where the signal exceeds its
-  90 % quantile as trained, less that of one who does so at random as often;
+  90 % quantile as trained, less that of one who does so at random as often *in the same condition*:
+  it tells which steps to give, and 0 is who gives all steps since he knows of the change;
 - ``reward``, ``as_trained``, ``script``: rewards a step of the agent here, of the agent as trained,
-  of the script here; ``handed``: the share of steps that the script played.
+  of the script here; ``handed``: the share of steps that the script played. The next game begins
+  at once, so that a life costs nothing.
 """
 
 from __future__ import annotations
@@ -283,8 +286,8 @@ def main() -> None:
     """Print the rows of all kept agents."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", type=Path)
-    parser.add_argument("--lanes", type=int, default=128)
-    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--lanes", type=int, default=64)
+    parser.add_argument("--steps", type=int, default=300)
     given = parser.parse_args()
     results = uqbench.load(given.results)
     writer = None
