@@ -3,13 +3,14 @@
 import csv
 import sys
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 from uqbench_minatar.config import N_ACTIONS
-from uqbench_minatar.games import asterix, breakout
+from uqbench_minatar.games import asterix, breakout, space_invaders
 from uqbench_minatar.random import seeded
 from uqbench_minatar.tools import shift
 from uqbench_minatar.tools.shift import CONDITIONS, SWAPPED, Games, lead, rows, script_of
@@ -54,7 +55,10 @@ def test_who_states_what_it_does_not_know_is_detected_and_hands_over():
     assert hidden["reward"] < 0.6 * hidden["as_trained"]
     assert hidden["script"] > 1.5 * hidden["reward"]  # much to win
     assert hidden["handed"] == pytest.approx(1)
-    assert hidden["gain"] == pytest.approx(0), "at random as often: it is always the script, too"
+    assert hidden["gain"] == 0, "in another game as often: it is always the script, too"
+    half = (hidden["script"] - hidden["reward"]) / 4  # half of the games, and half of the others'
+    assert hidden["warned"] == pytest.approx(half, rel=0.3)
+    assert hidden["worth"] == pytest.approx(hidden["script"] - hidden["reward"])
     for name in ("as-trained", "mirrored"):  # it is the script, and mirrored it is as good
         assert of[name, "stated"]["auroc"] == pytest.approx(0.5, abs=0.01)
         assert of[name, "stated"]["reward"] == of[name, "stated"]["script"]
@@ -62,12 +66,17 @@ def test_who_states_what_it_does_not_know_is_detected_and_hands_over():
 
 
 def test_a_constant_says_nothing_and_controls_are_rows_of_those_who_state_nothing():
-    assert found("constant")["hidden", "stated"]["auroc"] == 0.5
+    hidden = found("constant")["hidden", "stated"]
+    assert hidden["auroc"] == 0.5
+    assert {hidden[k] for k in ("gain", "warned", "worth", "handed")} == {0}
     assert {signal for _, signal in found("nothing")} == {"cells", "nearest"}
 
 
 def test_who_knows_its_weak_spots_wins_by_handing_over_there_and_not_by_controls():
-    """It loses the ball in the last row but one, and states it, the more the farther right."""
+    """It loses the ball in the last row but one, and states it, the more the farther right.
+
+    Other games' balls come down at the same steps, so that handing over there wins some of it, too.
+    """
 
     class Weak(Planted):
         def weak(self, obs: Tensor) -> Tensor:
@@ -83,8 +92,27 @@ def test_who_knows_its_weak_spots_wins_by_handing_over_there_and_not_by_controls
 
     made = {row["signal"]: row for row in rows(Weak(), GAMES) if row["condition"] == "as-trained"}
     assert made["stated"]["reward"] < 0.7 * made["stated"]["script"]
-    assert made["stated"]["gain"] > 0.02
+    assert made["stated"]["gain"] > 0.01
+    assert made["stated"]["worth"] > 0.02
     assert max(made[name]["gain"] for name in ("cells", "nearest")) < 0.01
+
+
+def test_the_time_is_no_signal_though_the_script_plays_best_when_it_plays_on():
+    """Steps counted: the last tenth of every game is given, as in any other game."""
+
+    class Counting(Planted):
+        steps: ClassVar[list[int]] = []
+
+        def uncertainty(self, obs: Tensor) -> Uncertainty:
+            self.steps.append(0)
+            var = torch.full((*obs.shape[:2], N_ACTIONS), 1 + len(self.steps) % 40 / 40)
+            return Uncertainty(mean=torch.zeros_like(var), epistemic_var=var)
+
+    for row in rows(Counting(), Games("breakout", lanes=16, steps=40)):
+        if row["signal"] == "stated":
+            assert row["auroc"] == pytest.approx(0.5)
+            assert row["handed"] == pytest.approx(0.1)
+            assert (row["gain"], row["warned"]) == (0, 0)
 
 
 def test_a_signal_that_is_always_on_leads_by_how_late_losses_are():
@@ -160,6 +188,22 @@ def test_a_life_costs_nothing_and_gold_out_of_sight_leaves_a_trail():
         trails += float((has & seen[:, asterix.TRAIL].any(-1)).sum())
         obs = game.step(torch.zeros(32, dtype=torch.int64)).obs
     assert trails > 0.9 * gold > 0
+
+
+def test_what_is_seen_in_a_mirror_is_the_picture_of_the_mirrored_state():
+    """Aliens that go left go right there, in the channel that says so."""
+    state, stream = np.zeros(space_invaders.SIZE, np.int32), seeded(0)
+    space_invaders.reset(state, stream)
+    for action in np.random.default_rng(0).integers(N_ACTIONS, size=300):
+        if space_invaders.step(state, stream, int(action), True)[1]:
+            space_invaders.reset(state, stream)
+        other = state.copy()
+        other[space_invaders.X], other[space_invaders.DIRECTION] = 9 - state[0], -state[1]
+        for row in range(space_invaders.ALIENS, space_invaders.SIZE):
+            other[row] = int(f"{int(state[row]):010b}"[::-1], 2)
+        obs = torch.from_numpy(picture(space_invaders, state)).bool()[None]
+        seen = CONDITIONS["mirrored"].seen(obs, "space_invaders")[0]
+        assert (seen.numpy() == picture(space_invaders, other)).all()
 
 
 @pytest.mark.parametrize("game", [breakout, asterix])

@@ -10,15 +10,19 @@ set, and the distance to the nearest of 500 observations of play as trained. A r
 condition and a signal:
 
 - ``auroc``: of the signal, steps in the condition against steps as trained, at the same times;
-- ``lead``: where signals rise and rewards fall, the area between the cumulated shares of both over
-  the play. A game is changed from its first step: a signal that is always on has the area by which
-  losses are late, so that one above 0 is early only beside that;
+- ``lead``: where signals rise and rewards of the first life fall, the area between the cumulated
+  shares of both over the play; ``always``: that of a signal that is always on. A game is changed
+  from its first step, so that the first is early only beside the second;
 - ``gain``: reward a step of a player that hands over to the script where the signal exceeds its
-  90 % quantile as trained, less that of one who does so at random as often *in the same condition*:
-  it tells which steps to give, and 0 is who gives all steps since he knows of the change;
+  90 % quantile as trained, less that of one who does so where it exceeds it in *another game* of
+  the condition: it tells which steps to give, and 0 is who gives all since he knows of the change;
+- ``warned``: the same, over as many games as trained as changed, the other one being any of both:
+  above 0 where a signal tells the change, and the script is better there;
+- ``worth``: reward a step of that player, less that of the agent alone;
 - ``reward``, ``as_trained``, ``script``: rewards a step of the agent here, of the agent as trained,
   of the script here; ``handed``: the share of steps that the script played. The next game begins
-  at once, so that a life costs nothing.
+  at once, so that a life costs nothing;
+- ``life``, ``life_as_trained``: rewards of a game until its first end.
 """
 
 from __future__ import annotations
@@ -59,6 +63,8 @@ HIDDEN = {
     "space_invaders": space_invaders.ENEMY_BULLET,
 }
 """The channel of the objects that go out of sight."""
+EXCHANGED = {"space_invaders": (space_invaders.ALIEN_LEFT, space_invaders.ALIEN_RIGHT)}
+"""Channels that tell left from right: a mirror exchanges them."""
 SWAPPED = torch.arange(N_ACTIONS).index_put(
     (torch.tensor([LEFT, RIGHT]),), torch.tensor([RIGHT, LEFT])
 )
@@ -95,6 +101,9 @@ class Condition:
     def seen(self, obs: Tensor, game: str) -> Tensor:
         """What players see of ``[M, C, 10, 10]``."""
         obs = obs.flip(-1) if self.mirrored else obs.clone()
+        if self.mirrored and game in EXCHANGED:
+            one, other = EXCHANGED[game]
+            obs[:, [one, other]] = obs[:, [other, one]]
         if self.hides:
             obs[:, HIDDEN[game]] = False
         return obs
@@ -122,20 +131,27 @@ class Play:
 
     Attributes:
         rewards: ``[T, M]``.
+        of_first_life: those until the game's first end, ``[T, M]``.
         signals: by name, ``[T, M]``.
-        handed: the share of steps that the script played.
+        over: where the script played, bool ``[T, M]``.
         observations: of the last step, ``[M, C, 10, 10]``.
     """
 
     rewards: Tensor
+    of_first_life: Tensor
     signals: Mapping[str, Tensor]
-    handed: float
+    over: Tensor
     observations: Tensor
 
     @property
     def reward(self) -> float:
         """The mean of a step."""
         return float(self.rewards.mean())
+
+    @property
+    def life(self) -> float:
+        """The mean of a first life."""
+        return float(self.of_first_life.sum(0).mean())
 
 
 @dataclass(frozen=True)
@@ -161,23 +177,28 @@ class Games:
         script = script_of(self.game)
         obs, _ = env.reset()
         found: dict[str, list[Tensor]] = {name: [] for name in signals}
-        rewards, handed, steps = [], 0.0, steps or self.steps
-        for _ in range(steps):
+        alive = torch.ones(self.lanes, dtype=torch.float64)
+        rewards, of_first_life, overs = [], [], []
+        for _ in range(steps or self.steps):
             seen = condition.seen(obs, self.game)
             action = player.policy(seen[None])[0]
             for name, signal in signals.items():
                 if (stated := signal(seen, action)) is not None:
                     found[name].append(stated.double())
+            over = torch.zeros(self.lanes, dtype=torch.bool)
             if hands_over is not None:
                 over = hands_over(seen, action)
-                handed += float(over.double().mean()) / steps
                 action = torch.where(over, script.policy(seen[None])[0], action)
+            overs.append(over)
             outcome = env.step(SWAPPED[action] if condition.mirrored else action)
             rewards.append(outcome.reward.double())
+            of_first_life.append(rewards[-1] * alive)
+            alive = alive * ~outcome.terminated
             obs = outcome.obs
         stated_ones = {name: torch.stack(of) for name, of in found.items() if of}
         seen = condition.seen(obs, self.game)
-        return Play(torch.stack(rewards), stated_ones, handed, seen)
+        played = torch.stack(rewards), torch.stack(of_first_life)
+        return Play(*played, stated_ones, torch.stack(overs), seen)
 
     def references(self, player: Player) -> Tensor:
         """Observations of play as trained, one a game, at ever later steps."""
@@ -228,14 +249,10 @@ def above(signal: Signal, limit: Tensor) -> HandsOver:
     return over
 
 
-def by_chance(share: float, seed: int) -> HandsOver:
-    """In a share of all steps."""
-    generator = torch.Generator().manual_seed(seed)
-
-    def over(obs: Tensor, _: Tensor) -> Tensor:
-        return torch.rand(len(obs), generator=generator) < share
-
-    return over
+def as_in(over: Tensor) -> HandsOver:
+    """At the steps of ``[T, M]``, whatever is seen."""
+    steps = iter(over)
+    return lambda _obs, _action: next(steps)
 
 
 def lead(signal: Tensor, usual: Tensor, rewards: Tensor, usual_rewards: Tensor) -> float:
@@ -256,29 +273,45 @@ def lead(signal: Tensor, usual: Tensor, rewards: Tensor, usual_rewards: Tensor) 
 
 
 def rows(player: Player, games: Games, seed: int = 0) -> Iterator[dict[str, float | str]]:
-    """The rows of a trained player in its game; ``seed`` is of the handing over at random."""
+    """The rows of a trained player in its game; ``seed`` is of which games are the others."""
     signals = signals_of(player, games.references(player))
-    usual = games.play(player, CONDITIONS["as-trained"], signals, SEED)
+    trained = CONDITIONS["as-trained"]
+    usual = games.play(player, trained, signals, SEED)
+    first = SEED + games.lanes  # other games than those that limits are of
+    heeds = {k: above(signals[k], of.quantile(QUANTILE)) for k, of in usual.signals.items()}
+    unchanged = {k: games.play(player, trained, {}, first, heeds[k]) for k in heeds}
+    shuffled = torch.randperm(2 * games.lanes, generator=torch.Generator().manual_seed(seed))
+
+    def rewarded(condition: Condition, over: Tensor) -> float:
+        return games.play(player, condition, {}, first, as_in(over)).reward
+
     for name, condition in CONDITIONS.items():
-        first = SEED + games.lanes  # other games than those that limits are of
         own = games.play(player, condition, signals, first)
-        by_script = games.play(
-            player, condition, {}, first, lambda obs, _: torch.ones(len(obs)) > 0
-        )
+        by_script = rewarded(condition, torch.ones_like(own.over))
+        fallen = own.of_first_life, usual.of_first_life
+        on = torch.ones_like(own.rewards)
         for signal, values in usual.signals.items():
-            heeds = above(signals[signal], values.quantile(QUANTILE))
-            heeded = games.play(player, condition, {}, first, heeds)
-            random = games.play(player, condition, {}, first, by_chance(heeded.handed, seed))
+            heeded = games.play(player, condition, {}, first, heeds[signal])
+            both = torch.cat([unchanged[signal].over, heeded.over], 1)[:, shuffled]
+            others = [
+                rewarded(trained, both[:, : games.lanes]),
+                rewarded(condition, both[:, games.lanes :]),
+            ]
             yield {
                 "condition": name,
                 "signal": signal,
                 "auroc": auroc(own.signals[signal].flatten(), values.flatten()),
-                "lead": lead(own.signals[signal], values, own.rewards, usual.rewards),
-                "gain": heeded.reward - random.reward,
-                "handed": heeded.handed,
+                "lead": lead(own.signals[signal], values, *fallen),
+                "always": lead(on, 0 * on, *fallen),
+                "gain": heeded.reward - rewarded(condition, heeded.over.roll(1, 1)),
+                "warned": (unchanged[signal].reward + heeded.reward - sum(others)) / 2,
+                "worth": heeded.reward - own.reward,
+                "handed": float(heeded.over.double().mean()),
                 "reward": own.reward,
                 "as_trained": usual.reward,
-                "script": by_script.reward,
+                "script": by_script,
+                "life": own.life,
+                "life_as_trained": usual.life,
             }
 
 
