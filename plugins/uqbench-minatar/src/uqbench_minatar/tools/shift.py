@@ -1,21 +1,25 @@
-"""Trained agents in games that are not theirs: does what they state rise, and is it worth heeding?
+"""Trained agents whose game changes while they play: does what they state rise, and is it worth it?
 
     uqbench run --suite minatar --methods ua-dqn,ube-dqn --keep-agents --out results
     python -m uqbench_minatar.tools.shift results > shift.csv
 
-Every kept agent plays its game as it was trained, with sticky actions of .25, without ramping,
-mirrored, and with one class of objects out of sight; never learning. Signals are the epistemic
-standard deviation of the action taken and two controls that know no method: the number of cells
-set, and the distance to the nearest of 500 observations of play as trained. A row is an agent, a
-condition and a signal:
+Every kept agent plays games that change at a step of their own, drawn from the middle third of
+the play: they are seen in a mirror (actions are exchanged, too), one class of objects goes out of
+sight, or the game makes two steps of each. It never learns. Beside each game is its *twin*, the
+same game without a change, equal to the last bit before it. Signals are the epistemic standard
+deviation of the action taken and two controls that know no method: the number of cells set, and
+the distance to the nearest of 500 observations of play as trained. An alarm is a signal above its
+90 % quantile as trained. A row is an agent, a change and a signal:
 
-- ``auroc``: of the signal, steps in the condition against steps as trained, at the same times;
-- ``lead``: where signals rise and rewards fall, the area between the cumulated shares of both over
-  the play: above 0 the signal rises first;
-- ``gain``: reward a step of a player that hands over to the script where the signal exceeds its
-  90 % quantile as trained, less that of one who does so at random as often;
-- ``reward``, ``as_trained``, ``script``: rewards a step of the agent here, of the agent as trained,
-  of the script here; ``handed``: the share of steps that the script played.
+- ``auroc``: of the signal, steps since the change against the twin's at the same times;
+- ``rise``: the first step after the change at which alarms are seen to be more than the twin's;
+  ``fall``: that at which the life that runs at the change is seen to have won less than the
+  twin's; both over all games, and NaN where they never are. A signal warns where it rises first;
+- ``life``: what that life wins from the change on, within a third of the play; ``as_trained``:
+  the twin's; ``script``: the agent's whose script takes over at the change, which it does not know;
+- ``worth``: ``life`` of a player who hands over to the script at every alarm, less the agent's;
+- ``gain``: the same less that of a player who hands over at *another game's* alarms: 0 for whom
+  the change does not set off, as for a constant or a clock; ``handed``: the share of these steps.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -46,8 +51,11 @@ from uqbench_minatar.lanes import MinAtarLanes
 CPU = torch.device("cpu")
 SEED = 30_000
 """The first environment seed of play; no board and no search has it."""
-REFERENCES, QUANTILE, LEAST = 500, 0.9, 3.0
-"""Observations that distances are to; where the signal hands over; standard errors of a change."""
+REFERENCES, QUANTILE, LEAST = 500, 0.9, 3.5
+"""Observations that distances are to; of an alarm; standard errors of games that a change is seen.
+
+Of a hundred steps one is that far off by chance in at most 3 of 100 curves.
+"""
 HIDDEN = {
     "asterix": asterix.GOLD,
     "breakout": breakout.BRICK,
@@ -56,6 +64,8 @@ HIDDEN = {
     "space_invaders": space_invaders.ENEMY_BULLET,
 }
 """The channel of the objects that go out of sight."""
+EXCHANGED = {"space_invaders": (space_invaders.ALIEN_LEFT, space_invaders.ALIEN_RIGHT)}
+"""Channels that tell left from right: a mirror exchanges them."""
 SWAPPED = torch.arange(N_ACTIONS).index_put(
     (torch.tensor([LEFT, RIGHT]),), torch.tensor([RIGHT, LEFT])
 )
@@ -72,37 +82,44 @@ class Player(Protocol):
 
 
 @dataclass(frozen=True)
-class Condition:
-    """How a game differs from that of training: its config, and what is seen of it."""
+class Change:
+    """What becomes of a game: it is seen otherwise, or makes two steps of each."""
 
-    sticky_action_prob: float = 0.1
-    difficulty_ramping: bool = True
     mirrored: bool = False
     hides: bool = False
-
-    def lanes(self, game: str, lanes: int, first_seed: int) -> MinAtarLanes:
-        """The game, of so many lanes."""
-        own = GameConfig(
-            game=game,
-            sticky_action_prob=self.sticky_action_prob,
-            difficulty_ramping=self.difficulty_ramping,
-        )
-        return MinAtarLanes(own, range(first_seed, first_seed + lanes))
+    twice: bool = False
 
     def seen(self, obs: Tensor, game: str) -> Tensor:
         """What players see of ``[M, C, 10, 10]``."""
         obs = obs.flip(-1) if self.mirrored else obs.clone()
+        if self.mirrored and game in EXCHANGED:
+            one, other = EXCHANGED[game]
+            obs[:, [one, other]] = obs[:, [other, one]]
         if self.hides:
             obs[:, HIDDEN[game]] = False
         return obs
 
+    def step(self, env: MinAtarLanes, action: Tensor, changed: Tensor) -> tuple[Tensor, Tensor]:
+        """Rewards and ends, ``[M]``, of a step of games of which some have changed."""
+        action = torch.where(changed, SWAPPED[action], action) if self.mirrored else action
+        outcome = env.step(action)
+        reward, ended = outcome.reward.double(), outcome.terminated.clone()
+        if self.twice:
+            arrays = [getattr(env.arrays, name).numpy() for name in env.state]
+            before, once = [of.copy() for of in arrays], ~changed.numpy()
+            outcome = env.step(action)
+            reward += outcome.reward.double() * changed
+            ended |= outcome.terminated & changed
+            for of, was in zip(arrays, before, strict=True):
+                of[once] = was[once]
+        return reward, ended
 
-CONDITIONS = {
-    "as-trained": Condition(),
-    "sticky-.25": Condition(sticky_action_prob=0.25),
-    "no-ramp": Condition(difficulty_ramping=False),
-    "mirrored": Condition(mirrored=True),
-    "hidden": Condition(hides=True),
+
+CHANGES = {
+    "none": Change(),
+    "mirrored": Change(mirrored=True),
+    "hidden": Change(hides=True),
+    "sped-up": Change(twice=True),
 }
 Signal = Callable[[Tensor, Tensor], Tensor | None]
 """A signal of observations ``[M, C, 10, 10]`` and actions ``[M]``.
@@ -115,80 +132,88 @@ HandsOver = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Play:
-    """T steps of M lanes.
+    """T steps of M games.
 
     Attributes:
         rewards: ``[T, M]``.
+        ended: where a game ended, and the next began, ``[T, M]``.
         signals: by name, ``[T, M]``.
-        handed: the share of steps that the script played.
-        observations: of the last step, ``[M, C, 10, 10]``.
+        over: where the script played, bool ``[T, M]``.
     """
 
     rewards: Tensor
+    ended: Tensor
     signals: Mapping[str, Tensor]
-    handed: float
-    observations: Tensor
-
-    @property
-    def reward(self) -> float:
-        """The mean of a step."""
-        return float(self.rewards.mean())
+    over: Tensor
 
 
 @dataclass(frozen=True)
 class Games:
-    """T steps of M games side by side, of one kind."""
+    """T steps of M games side by side, of one kind, that change in the middle third."""
 
     game: str
     lanes: int
     steps: int
 
+    @cached_property
+    def onsets(self) -> Tensor:
+        """The first step of each game that is changed, ``[M]``."""
+        generator = torch.Generator().manual_seed(SEED)
+        third = self.steps // 3
+        return torch.randint(third, 2 * third, (self.lanes,), generator=generator)
+
     def play(
         self,
         player: Player,
-        condition: Condition,
+        change: Change,
         signals: Mapping[str, Signal],
         first_seed: int,
         hands_over: HandsOver | None = None,
-        *,
-        steps: int | None = None,
     ) -> Play:
-        """Play them, with the signals at each step; or only some steps of them."""
-        env = condition.lanes(self.game, self.lanes, first_seed)
+        """Play them, with the signals at each step."""
+        config = GameConfig(game=self.game, sticky_action_prob=0.1, difficulty_ramping=True)
+        env = MinAtarLanes(config, range(first_seed, first_seed + self.lanes))
         script = script_of(self.game)
         obs, _ = env.reset()
         found: dict[str, list[Tensor]] = {name: [] for name in signals}
-        rewards, handed, steps = [], 0.0, steps or self.steps
-        for _ in range(steps):
-            seen = condition.seen(obs, self.game)
+        played, overs = [], []
+        for step in range(self.steps):
+            changed = step >= self.onsets
+            seen = torch.where(changed[:, None, None, None], change.seen(obs, self.game), obs)
             action = player.policy(seen[None])[0]
             for name, signal in signals.items():
                 if (stated := signal(seen, action)) is not None:
-                    found[name].append(stated.double())
+                    found[name].append(stated)
+            over = torch.zeros(self.lanes, dtype=torch.bool)
             if hands_over is not None:
                 over = hands_over(seen, action)
-                handed += float(over.double().mean()) / steps
                 action = torch.where(over, script.policy(seen[None])[0], action)
-            outcome = env.step(SWAPPED[action] if condition.mirrored else action)
-            rewards.append(outcome.reward.double())
-            obs = outcome.obs
+            overs.append(over)
+            played.append(change.step(env, action, changed))
+        rewards, ended = map(torch.stack, zip(*played, strict=True))
         stated_ones = {name: torch.stack(of) for name, of in found.items() if of}
-        seen = condition.seen(obs, self.game)
-        return Play(torch.stack(rewards), stated_ones, handed, seen)
+        return Play(rewards, ended, stated_ones, torch.stack(overs))
+
+    def since(self, values: Tensor) -> Tensor:
+        """Values ``[T, M]`` of as many steps since each game's change, ``[T // 3, M]``."""
+        return values.gather(0, torch.arange(self.steps // 3)[:, None] + self.onsets)
+
+    def life(self, play: Play) -> Tensor:
+        """Rewards since the change of the life that runs then, ``[T // 3, M]``."""
+        ends = self.since(play.ended).double().cumsum(0)
+        return self.since(play.rewards) * (ends - self.since(play.ended).double() == 0)
 
     def references(self, player: Player) -> Tensor:
-        """Observations of play as trained, one a game, at ever later steps."""
-        trained, rounds = CONDITIONS["as-trained"], -(-REFERENCES // self.lanes)
-        seen = [
-            self.play(player, trained, {}, SEED + 10_000, steps=(k + 1) * self.steps // rounds)
-            for k in range(rounds)
-        ]
-        return torch.cat([one.observations for one in seen])[:REFERENCES]
+        """Observations of play as trained."""
+        seen = self.play(player, CHANGES["none"], {"seen": lambda obs, _: obs}, SEED + 10_000)
+        drawn = torch.Generator().manual_seed(SEED)
+        every = seen.signals["seen"].flatten(0, 1)
+        return every[torch.randperm(len(every), generator=drawn)[:REFERENCES]]
 
 
 def script_of(game: str) -> Script:
     """The game's script."""
-    space = CONDITIONS["as-trained"].lanes(game, 1, 0).observation_space
+    space = MinAtarLanes(GameConfig(game=game), [0]).observation_space
     info = EnvironmentInfo(space, N_ACTIONS, 1.0, total_steps=1)
     return Script(info, [0], ScriptConfig(game=game), CPU)
 
@@ -201,7 +226,8 @@ def signals_of(player: Player, references: Tensor) -> dict[str, Signal]:
         own = player.uncertainty(obs[None])
         if own is None or own.epistemic_var is None:
             return None
-        return own.epistemic_var[0].gather(-1, action[:, None])[:, 0].clamp(min=0).sqrt()
+        var = own.epistemic_var[0].gather(-1, action[:, None])[:, 0]
+        return var.clamp(min=0).sqrt().double()
 
     def cells(obs: Tensor, _: Tensor) -> Tensor:
         return obs.flatten(1).sum(-1).double()
@@ -209,7 +235,7 @@ def signals_of(player: Player, references: Tensor) -> dict[str, Signal]:
     def nearest(obs: Tensor, _: Tensor) -> Tensor:
         here = obs.flatten(1).float()
         apart = here.sum(-1)[:, None] + known.sum(-1) - 2 * here @ known.T
-        return apart.amin(-1)
+        return apart.amin(-1).double()
 
     return {"stated": stated, "cells": cells, "nearest": nearest}
 
@@ -220,62 +246,57 @@ def above(signal: Signal, limit: Tensor) -> HandsOver:
     def over(obs: Tensor, action: Tensor) -> Tensor:
         value = signal(obs, action)
         assert value is not None
-        return value.double() > limit
+        return value > limit
 
     return over
 
 
-def by_chance(share: float, seed: int) -> HandsOver:
-    """In a share of all steps."""
-    generator = torch.Generator().manual_seed(seed)
-
-    def over(obs: Tensor, _: Tensor) -> Tensor:
-        return torch.rand(len(obs), generator=generator) < share
-
-    return over
+def as_in(over: Tensor) -> HandsOver:
+    """At the steps of ``[T, M]``, whatever is seen."""
+    steps = iter(over)
+    return lambda _obs, _action: next(steps)
 
 
-def lead(signal: Tensor, usual: Tensor, rewards: Tensor, usual_rewards: Tensor) -> float:
-    """The area between cumulated shares of alarms and of lost rewards, all ``[T, M]``.
-
-    NaN where either total is within three standard errors of lanes of none.
-    """
-    limit = usual.quantile(QUANTILE)
-    alarms = (signal > limit).double() - (usual > limit).double()
-    losses = usual_rewards - rewards
-    shares = []
-    for change in (alarms, losses):
-        total, error = change.sum(0).mean(), change.sum(0).std() / math.sqrt(change.shape[1])
-        if not total > LEAST * error:
-            return math.nan
-        shares.append(change.mean(1).cumsum(0) / total)
-    return float((shares[0] - shares[1]).mean())
+def seen_at(more: Tensor) -> float:
+    """The first step at which values ``[T, M]`` are seen to be above zero; NaN where never."""
+    error = more.std(1) / math.sqrt(more.shape[1])
+    steps = (more.mean(1) > LEAST * error).nonzero()
+    return float(steps[0]) if len(steps) else math.nan
 
 
-def rows(player: Player, games: Games, seed: int = 0) -> Iterator[dict[str, float | str]]:
-    """The rows of a trained player in its game; ``seed`` is of the handing over at random."""
+def rows(player: Player, games: Games) -> Iterator[dict[str, float | str]]:
+    """The rows of a trained player in its game."""
     signals = signals_of(player, games.references(player))
-    usual = games.play(player, CONDITIONS["as-trained"], signals, SEED)
-    for name, condition in CONDITIONS.items():
-        first = SEED + games.lanes  # other games than those that limits are of
-        own = games.play(player, condition, signals, first)
-        by_script = games.play(
-            player, condition, {}, first, lambda obs, _: torch.ones(len(obs)) > 0
-        )
-        for signal, values in usual.signals.items():
-            heeds = above(signals[signal], values.quantile(QUANTILE))
-            heeded = games.play(player, condition, {}, first, heeds)
-            random = games.play(player, condition, {}, first, by_chance(heeded.handed, seed))
+    usual = games.play(player, CHANGES["none"], signals, SEED)
+    limits = {name: values.quantile(QUANTILE) for name, values in usual.signals.items()}
+    first = SEED + games.lanes  # other games than those that limits are of
+    twin = games.play(player, CHANGES["none"], signals, first)
+    since_change = torch.arange(games.steps)[:, None] >= games.onsets
+
+    def won(change: Change, hands_over: HandsOver) -> tuple[float, Tensor]:
+        play = games.play(player, change, {}, first, hands_over)
+        return float(games.life(play).sum(0).mean()), play.over
+
+    for name, change in CHANGES.items():
+        own = games.play(player, change, signals, first)
+        life, as_trained = games.life(own), games.life(twin)
+        script, _ = won(change, as_in(since_change))
+        for signal, limit in limits.items():
+            here, there = (games.since(of.signals[signal]) for of in (own, twin))
+            heeded, over = won(change, above(signals[signal], limit))
+            others, _ = won(change, as_in(over.roll(1, 1)))
             yield {
-                "condition": name,
+                "change": name,
                 "signal": signal,
-                "auroc": auroc(own.signals[signal].flatten(), values.flatten()),
-                "lead": lead(own.signals[signal], values, own.rewards, usual.rewards),
-                "gain": heeded.reward - random.reward,
-                "handed": heeded.handed,
-                "reward": own.reward,
-                "as_trained": usual.reward,
-                "script": by_script.reward,
+                "auroc": auroc(here.flatten(), there.flatten()),
+                "rise": seen_at((here > limit).double() - (there > limit).double()),
+                "fall": seen_at((as_trained - life).cumsum(0)),
+                "life": float(life.sum(0).mean()),
+                "as_trained": float(as_trained.sum(0).mean()),
+                "script": script,
+                "worth": heeded - float(life.sum(0).mean()),
+                "gain": heeded - others,
+                "handed": float(games.since(over).double().mean()),
             }
 
 
@@ -283,8 +304,8 @@ def main() -> None:
     """Print the rows of all kept agents."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", type=Path)
-    parser.add_argument("--lanes", type=int, default=128)
-    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--lanes", type=int, default=64)
+    parser.add_argument("--steps", type=int, default=300)
     given = parser.parse_args()
     results = uqbench.load(given.results)
     writer = None
@@ -293,7 +314,7 @@ def main() -> None:
         about = {"game": run.task, "method": run.method, "seed": run.seed}
         with torch.no_grad():
             game = kept.run.identity["task"]["config"]["game"]
-            for row in rows(kept.agent, Games(game, given.lanes, given.steps), int(run.seed)):
+            for row in rows(kept.agent, Games(game, given.lanes, given.steps)):
                 if writer is None:
                     writer = csv.DictWriter(sys.stdout, [*about, *row], lineterminator="\n")
                     writer.writeheader()
