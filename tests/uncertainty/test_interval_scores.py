@@ -113,13 +113,6 @@ def test_runs_record_the_scores_wherever_q_is_known(monkeypatch, tmp_path):
     assert not (metrics["metric"] == "uncertainty/coverage_90").any()
 
 
-def test_samples_of_equal_number_are_matched_in_order():
-    x, y = torch.randn(2, 5, 40, generator=torch.Generator().manual_seed(0)).double()
-    mass = torch.full_like(x, 1 / 40)
-    expected = (x.sort().values - y.sort().values).abs().mean(-1)
-    torch.testing.assert_close(interval_scores.wasserstein(x, mass, y, mass), expected)
-
-
 def test_a_distribution_goes_before_samples_of_q_and_nothing_has_no_score():
     atoms, probs = torch.zeros(1, 2, 1).double(), torch.ones(1, 2, 1).double()
     own = Uncertainty(return_atoms=torch.ones(3, 1, 2, 1), return_probs=torch.ones(3, 1, 2, 1))
