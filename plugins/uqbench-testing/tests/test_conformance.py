@@ -35,15 +35,11 @@ from uqbench_ube.deep.ube_dqn import UBEDQN
 from uqbench_ube.deep.windows import Windows
 
 from uqbench.agent import Agent, EnvironmentInfo, Step, Uncertainty, observation_shape
-from uqbench.builtin.configs import UniformRandomConfig
-from uqbench.builtin.trivial import UniformRandom
 from uqbench.config import Steps
 from uqbench.errors import UqbenchError
 from uqbench.lanes import Capturable, Clock, Normal, Uniform, epsilon_greedy, greedy
 from uqbench.registry import Host
 from uqbench.registry.load_host import load_host
-from uqbench.runner.train.loop import interact
-from uqbench.runner.train.recorder import Recorder
 from uqbench.suites import make_plan, read_suites
 
 CALLS = itertools.count()
@@ -732,33 +728,6 @@ def test_windows_of_n_steps_never_cross_two_actors():
     assert min(second) >= 100
     crossed, _ = targets_by_actor(CrossedWindows)
     assert max(crossed) >= 100
-
-
-def test_what_actors_see_and_earn_is_that_of_each_environment_alone():
-    def run(actors: int, first: int) -> Any:
-        info = RotatingPixels.info(actors=actors)
-        recorder = Recorder(1, 60 * actors, (), CPU, 0.9, actors=actors)
-        agent = Repeats(info, [1], UniformRandomConfig(), CPU)
-        env = RotatingPixels(actors, first)
-        positions = list(interact(agent, env, 60 * actors, recorder, actors=actors))
-        assert [position.step for position in positions] == list(range(actors, 61 * actors, actors))
-        return recorder.record({}), recorder.finish()[0][1]
-
-    totals, together = run(3, 4)
-    alone = [run(1, 4 + actor) for actor in range(3)]
-    assert totals["reward"][0] == sum(total["reward"][0] for total, _ in alone)
-    for name in ("length", "return", "discounted_return"):
-        apart = sorted(value for _, episodes in alone for value in episodes[name])
-        assert sorted(together[name]) == apart
-    ends = sorted(3 * step for _, episodes in alone for step in episodes["step"])
-    assert sorted(together["step"]) == ends
-
-
-class Repeats(UniformRandom):
-    """The same action always."""
-
-    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        return torch.ones(obs.shape[:2], dtype=torch.int64)
 
 
 @pytest.mark.parametrize("learn_period", [1, 2, 3, 5, 6, 7])

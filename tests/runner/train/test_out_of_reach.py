@@ -227,8 +227,8 @@ def test_a_captured_step_records_what_happened_before_the_agent_wrote(capture, a
     def recorded(deed):
         recorder = Recorder(2, 60, (), torch.device("cpu"), actors=actors)
         agent, env = Captured(2, actors, deed), RotatingPixels(2 * actors)
-        for _ in interact(agent, env, 60, recorder, capture=capture, actors=actors):
-            pass
+        steps = interact(agent, env, 60, recorder, capture=capture, actors=actors)
+        assert [at.step for at in steps] == [*range(actors, 61, actors)]
         return repr([[c.tolist() for c in episodes.values()] for _, episodes in recorder.finish()])
 
     def all_of_it(step):

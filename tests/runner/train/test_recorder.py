@@ -117,8 +117,9 @@ def test_blocks_have_the_bits_of_one_step_after_another(ends, actors, at_once, m
     outcomes = [outcome(*of) for of in given]
     for step in outcomes:
         made.step(step)
-    columns = "step", "end", "length", "return", "discounted_return"
+    columns, totals = ("step", "end", "length", "return", "discounted_return"), made.record({})
     for lane, (_, episodes) in enumerate(made.finish()):
+        assert totals["reward"][lane] == pytest.approx(episodes["return"].sum())  # of all actors
         found = list(zip(*(episodes[name].tolist() for name in columns), strict=True))
         own = range(lane * actors, (lane + 1) * actors)
         expected = [e[:5] for one in own for e in replayed(outcomes, one, actors, discount)]

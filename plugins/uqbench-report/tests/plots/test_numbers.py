@@ -75,9 +75,10 @@ def test_lines_of_trust_are_the_best_trivial_row_and_the_best_oracle_and_no_unra
     found = set()
     for path in BOARDS.glob("*/*/leaderboard.csv"):
         with suppress(NotDrawableError):
-            rows = trust.frame(pd.read_csv(path), "mean")[0]
-            lines = rows.loc[rows["role"] != "method", "role"]
+            rows = trust.frame(pd.read_csv(path), "mean")[0].set_index("role")
+            lines = rows.index[rows.index != "method"]
             assert lines.is_unique
+            assert rows.loc[lines, "y"].isna().all()  # coverage is of methods alone
             found |= set(lines)
     assert found == {"trivial", "oracle"}
 

@@ -213,11 +213,3 @@ def test_points_are_drawn_where_their_names_are_placed_beside_them():
     assert set(drawn) == set(placed.index)
     for name, point in drawn.items():
         assert point == pytest.approx(tuple(placed.loc[name, ["x", "y"]]), abs=0.1), name
-
-
-def test_trust_has_coverage_of_methods_alone_and_one_baseline_of_a_kind():
-    data, level = trust.frame(StoredBoard.read(BOARDS / "minatar" / "quick").leaderboard, "mean")
-    assert level == 0.9
-    assert data.loc[data["role"] != "method", "y"].isna().all()
-    assert list(data.loc[data["role"] != "method", "method"]) == ["uniform-random"]
-    assert (data["role"] == "method").sum() == 5
