@@ -186,12 +186,6 @@ def test_stored_boards_give_the_frames_of_the_runs_they_are_of(results):
         boards.episodes()
 
 
-def test_running_again_runs_nothing(results):
-    before = results.runs["updated"]
-    again = uqbench.run("toy", methods=["fast"], seeds=[0, 1], out=results.origin, progress=False)
-    assert again.runs["updated"].equals(before)
-
-
 def test_a_plan_says_what_is_left(results):
     planned = uqbench.plan("toy", methods="fast", seeds=3, out=results.origin)
     assert planned.runs["state"].value_counts().to_dict() == {"finished": 4, "missing": 2}

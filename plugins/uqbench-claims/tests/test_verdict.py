@@ -350,16 +350,6 @@ def test_runs_that_share_a_clock_decide_by_their_tasks_alone(band, by_task, expe
     assert decided(kind, observe({"fast": FAST, "slow": SLOW}, shared=by_task)) is expected
 
 
-def test_intervals_over_five_tasks_cover_what_they_say():
-    # 2,000 repetitions: the standard error of a coverage of 0.95 is 0.5 %; four of them below
-    generator, hits = np.random.default_rng(0), 0
-    for _ in range(2_000):
-        factors = np.exp(generator.normal(0, 0.1, size=5))
-        low, high = OverTasks.of_runs(FAST * factors * 0.5, FAST).interval(0.05)
-        hits += low < 0.5 * np.exp(0.005) < high
-    assert hits / 2_000 > 0.95 - 4 * 0.005
-
-
 def test_two_tasks_are_too_few():
     with pytest.raises(CannotCompareError, match="2 of the 3"):
         Band(metric="m", method="b", high=1.0).compare(observe({"b": SLOW[:, :2]}, shared=True))

@@ -86,17 +86,6 @@ def test_an_invalid_action_is_refused_as_by_the_oracle(invalid):
     assert messages[0] == messages[1]
 
 
-def test_resetting_begins_the_same_episodes_again_and_a_saved_state_is_a_copy():
-    env, seen = lanes(), []
-    for _ in range(2):
-        seen.append(env.reset()[0].clone())
-        saved = env.state_dict()
-        kept = {name: value.clone() for name, value in saved.items()}
-        seen += [env.step(action).obs.clone() for action in actions(100)]
-        assert all(torch.equal(saved[name], kept[name]) for name in kept)
-    assert torch.equal(*torch.stack(seen).chunk(2))
-
-
 def test_leaving_the_road_ends_an_episode_where_it_is_to():
     """Pushed off it by hand; the reward is 0 there, and no crash is counted."""
     for terminal in (True, False):

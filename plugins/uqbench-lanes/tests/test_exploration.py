@@ -60,12 +60,6 @@ def test_exploration_is_uniform_over_valid_actions(valid: list[bool]) -> None:
     assert stats.chisquare(found[allowed]).pvalue > RARE
 
 
-def test_masks_differ_by_lane() -> None:
-    valid = torch.eye(4, dtype=torch.bool).repeat(500, 1)
-    actions = epsilon_greedy(torch.zeros(2000, 4), uniforms(2000), 0.5, valid)
-    assert torch.equal(actions, torch.arange(4).repeat(500))
-
-
 @pytest.mark.parametrize("actions", [1, 2, 3, 5, 6, 7, 18, 100])
 def test_the_largest_uniform_number_below_one_gives_the_last_action(actions: int) -> None:
     """Rounding in single precision must not reach the action after the last."""

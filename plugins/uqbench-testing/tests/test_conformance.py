@@ -6,7 +6,6 @@ import os
 import re
 import runpy
 import sys
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,7 @@ from uqbench_ube.deep.windows import Windows
 from uqbench.agent import Agent, EnvironmentInfo, Step, Uncertainty, observation_shape
 from uqbench.config import Steps
 from uqbench.errors import UqbenchError
-from uqbench.lanes import Capturable, Clock, Normal, Uniform, epsilon_greedy, greedy
+from uqbench.lanes import Capturable, Clock, Uniform, epsilon_greedy, greedy
 from uqbench.registry import Host
 from uqbench.registry.load_host import load_host
 from uqbench.suites import make_plan, read_suites
@@ -399,34 +398,11 @@ def test_a_planted_posterior_reaches_its_nominal_coverage(kind, status):
     assert result.status == status
 
 
-class ClipsOverLanes(Linear):
-    def observe(self, step):
-        super().observe(step)
-        self.weights = self.weights * (1 - 1e-4 * self.weights.norm())
-
-
-class SeedsOfTheFirst(Linear):
-    def __init__(self, info, seeds, config, device):
-        super().__init__(info, seeds, config, device)
-        normal = Normal([seeds[0]] * len(seeds), "weights", (self.weights[0].numel(),), device)
-        self.weights += 0.01 * normal.at(0).view_as(self.weights).float()
-
-
 class RestoresGlobalState(Linear):
     def draws(self):
         with torch.random.fork_rng():
             torch.manual_seed(self.t)
             return torch.rand_like(super().draws())
-
-
-class TargetNotSaved(Linear):
-    def observe(self, step):
-        if self.t % 20 == 0:
-            self.target = self.weights.clone()
-        self.weights, own = self.target, self.weights
-        best = self.values(step.next_obs).amax(-1) * ~step.terminated
-        self.weights = own
-        super().observe(replace(step, reward=step.reward + 0.5 * best))
 
 
 class ForgetsItsMetric(Linear):
@@ -440,12 +416,6 @@ class ForgetsItsMetric(Linear):
 
     def metrics(self):
         return {**super().metrics(), "seen": self.seen + torch.zeros_like(self.error)}
-
-
-class LearnsByTheClock(Linear):
-    def observe(self, step):
-        super().observe(step)
-        self.weights = self.weights * (1 - 1e-3 * (time.perf_counter() % 1))
 
 
 class LeaksLate(Linear):
@@ -481,13 +451,9 @@ def _hundredths(said):
 
 
 FAULTS: dict[str, tuple[Any, str]] = {
-    "decay by the norm over all lanes": (ClipsOverLanes, "agent-lanes"),
-    "every lane from the first seed": (SeedsOfTheFirst, "agent-lanes"),
     "global state, put back": (RestoresGlobalState, "agent-lanes"),
     "policy ignores masks": (given(Linear, policy=lambda obs, valid=None: (obs,)), "agent-masks"),
-    "target not saved": (after(TargetNotSaved, state_dict=_without("target")), "agent-checkpoint"),
     "metric not saved": (after(ForgetsItsMetric, state_dict=_without("seen")), "agent-checkpoint"),
-    "learns by the clock": (LearnsByTheClock, "agent-repeats"),
     "hundredths of the reward": (after(Linear, uncertainty=_hundredths), "uncertainty-values"),
     "lanes leak from step 500": (LeaksLate, "agent-lanes"),
     "tensors kept from step 300": (KeepsLate, "agent-buffers"),

@@ -185,15 +185,6 @@ def test_worst_is_below_evar_below_cvar_below_var_and_mean(drawn, alpha):
     assert cvar <= min(var, mean) + 1e-9
 
 
-def test_var_is_not_superadditive_and_a_std_is_not_monotone():
-    """Why they do not say that they are coherent."""
-    a, b = torch.tensor([-10.0, 0, 0, 0, 0]), torch.tensor([0.0, -10, 0, 0, 0])
-    risk = VaR(0.3)
-    assert risk.of_quantiles(a + b) < risk.of_quantiles(a) + risk.of_quantiles(b)
-    low, high = torch.tensor([0.0, 0, 0, 1]), torch.tensor([0.0, 0, 0, 100])
-    assert MeanStd(1.0).of_quantiles(high) < MeanStd(1.0).of_quantiles(low)
-
-
 SMOOTH = CVaR(0.37), Wang(0.2), EVaR(0.37), ProportionalHazard(0.4), MeanStd(0.7), Expectation()
 
 
