@@ -14,21 +14,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from commands import toy_plugin
 from packed import read_scores, write_scores
 
 import uqbench
 from uqbench.errors import UqbenchError, UqbenchWarning
-
-TOY = Path(__file__).parents[1] / "toy"
 
 
 @pytest.fixture(scope="module")
 def toy():
     """The toy plugin, here and in the workers."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(TOY))
-        patch.setenv("PYTHONPATH", str(TOY))
-        patch.setenv("UQBENCH_PLUGINS", "toy,builtin,claims,leaderboard")
+        toy_plugin(patch, "toy,builtin,claims,leaderboard")
         yield
 
 

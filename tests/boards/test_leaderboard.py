@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 from dataclasses import replace
-from math import sqrt
 from pathlib import Path
 
 import numpy as np
@@ -265,16 +264,6 @@ def said(text: str) -> float:
     found = re.search(r"differ by ([\d.e-]+) of score, with 80 %", text)
     assert found is not None
     return float(found[1])
-
-
-def test_it_is_found_with_the_power_that_is_said():
-    """Two methods of one standard deviation, ten seeds: 4,000 t tests at the level of the board."""
-    generator, seeds = np.random.default_rng(5), 10
-    half = stats.t.ppf(1 - ALPHA / 2, 2 * seeds - 2) * sqrt(2 / seeds)
-    away = said(detectable([(-half, half)], seeds, seeds))
-    first, second = generator.normal(size=(2, 4_000, seeds))
-    p = stats.ttest_ind(first + away, second, axis=1).pvalue
-    assert np.mean(p < ALPHA) == pytest.approx(0.8, abs=0.04)
 
 
 def test_more_seeds_show_less_and_three_are_the_fewest():

@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 
 # ruff: noqa: PT012 (what is raised at the end of a block is raised by its last statement)
 import threading
@@ -16,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from clusters import records, results, wait_for
-from commands import TOY, uqbench
+from commands import begin, uqbench
 
 from uqbench.errors import StorageError
 from uqbench.identity import Run
@@ -35,11 +34,8 @@ NEVER = ("--checkpoint-seconds", "10000")  # but where the run is interrupted
 
 
 def start(out: Path, *arguments: str, **variables: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
-    env = os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | variables
-    return subprocess.Popen(
-        [*command, *arguments], env=env, text=True, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    return begin(
+        out, *arguments, variables=variables, start_new_session=True,
         # a shell's background job ignores SIGINT, and so would its children
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip

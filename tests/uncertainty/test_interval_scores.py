@@ -1,11 +1,11 @@
 """Scores of a predicted uncertainty, or return distribution, against an exact truth."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from commands import toy_plugin
 from toy_runs import first_batch, plan_of
 
 from uqbench.agent import Uncertainty
@@ -97,8 +97,7 @@ def test_nothing_stated_nothing_scored():
 
 def test_runs_record_the_scores_wherever_q_is_known(monkeypatch, tmp_path):
     """The walker says that Q is zero everywhere: its error is the root mean square of Q*."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "toy"))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    toy_plugin(monkeypatch)
     host, store = Host.load(), Store(tmp_path)
     plan = plan_of(host, tasks=["short"], seeds=[0])
     execute((first_batch(plan),), store, host, lambda event: None)

@@ -160,15 +160,6 @@ def test_var_takes_ten_times_a_tenth_for_what_it_is():
         assert VaR(k / 10)(values, torch.full((10,), 0.1, dtype=torch.float64)).item() == k - 1
 
 
-def test_evar_of_two_atoms_is_the_mean_of_the_farthest_law_allowed():
-    """The lowest mean of Q = (q, 1 − q) with KL(Q ‖ (p, 1 − p)) = −ln α, q found on a fine grid."""
-    p, alpha = 0.3, 0.6
-    q = torch.linspace(p, 1, 2_000_001, dtype=torch.float64)[:-1]
-    farthest = q[q * (q / p).log() + (1 - q) * ((1 - q) / (1 - p)).log() <= -math.log(alpha)].max()
-    given = EVaR(alpha)(torch.tensor([10.0, -2.0]).double(), torch.tensor([1 - p, p]).double())
-    assert given.item() == pytest.approx((10 - 12 * farthest).item(), abs=1e-4)
-
-
 def test_evar_is_the_worst_value_where_that_is_likely_enough():
     mass = torch.tensor([0.3, 0.7], dtype=torch.float64)
     given = EVaR(0.25)(torch.tensor([-4.0, 1.0], dtype=torch.float64), mass)

@@ -163,16 +163,6 @@ def check(placed, size):
             assert distance(box, point) < min(others, default=np.inf), name
 
 
-@pytest.mark.parametrize("many", [1, 2, 5, 12, 22])
-def test_no_name_covers_another_or_is_nearest_to_anothers_point(many):
-    generator = np.random.default_rng(many)
-    for share in (1.0, 0.05):  # all over the panel, and in one corner of it
-        at = share * generator.random((many, 2)) * SIZE
-        points = pd.DataFrame({"method": [f"method-{i}" for i in range(many)]})
-        points["x"], points["y"] = at[:, 0], at[:, 1]
-        check(label_positions(points, SIZE), SIZE)
-
-
 def test_names_of_few_points_stand_beside_them_and_across_no_bar():
     points = pd.DataFrame({"method": ["a", "b"], "x": [80.0, 320.0], "y": [240.0, 60.0]})
     placed = label_positions(points, SIZE)
