@@ -57,8 +57,6 @@ NEAR = {
 """Names that are nearly one, and texts that are no assignments, by parameter."""
 BY_HAND = [
     ["rnu"], ["run"], ["run", "--suite"], ["run", "--suite", "toy", "--sede", "3"],
-    ["run", "--suite", "toy", "--seeds", "2", "--seed", "3"],
-    ["run", "--suite", "toy", "--seed", "3", "--seed", "3"],
     ["run", "--suite", "toy", "--executor-config", "cpus=2"],
     ["run", "--suite", "toy", "--no-wait"],
     ["cite", "tpy"], ["plugin", "check", "toyy"],

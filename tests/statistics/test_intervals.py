@@ -411,10 +411,9 @@ def test_a_level_that_no_draw_reaches_leaves_a_difference_unbounded():
     assert all(map(math.isfinite, apart.interval(3e-4)))
 
 
-def boards(seed, means, runs=6, tasks=1, number=200):
+def board(seed, means, runs):
     generator = np.random.default_rng(seed)
-    for _ in range(number):
-        yield {f"m{i}": mean + generator.normal(size=(runs, tasks)) for i, mean in enumerate(means)}
+    return {f"m{i}": mean + generator.normal(size=(runs, 1)) for i, mean in enumerate(means)}
 
 
 def contradictions(scores, pairs, statistic, baselines=()):
@@ -498,7 +497,7 @@ def test_the_skewness_of_a_difference_is_that_of_its_error():
 
 
 def test_all_pairs_and_the_baselines_are_adjusted_together():
-    scores = next(boards(3, [0.0, 1.0, 2.0, 0.0, 0.0], runs=8))
+    scores = board(3, [0.0, 1.0, 2.0, 0.0, 0.0], runs=8)
     pairs = {
         (p.first, p.second): p
         for p in compare(scores, "mean", paired=False, baselines=["m3"], unranked=["m4"])
@@ -510,40 +509,20 @@ def test_all_pairs_and_the_baselines_are_adjusted_together():
     two = compare({"m0": scores["m0"], "m4": scores["m4"]}, "mean", paired=False)[0]
     alone = pairs["m0", "m4"].difference
     assert (alone.low, alone.high) == (two.difference.low, two.difference.high)
-    family_alone = pairs["m0", "m1"].difference
-    one = compare({n: scores[n] for n in ("m0", "m1")}, "mean", paired=False)[0].difference
-    assert family_alone.low < one.low < one.high < family_alone.high
+    within = pairs["m0", "m1"]
+    one = compare({n: scores[n] for n in ("m0", "m1")}, "mean", paired=False)[0]
+    assert within.p == one.p  # whatever the other rows are
+    assert within.difference.low < one.difference.low
+    assert one.difference.high < within.difference.high
 
 
 def test_an_iqm_has_fewer_degrees_of_freedom_by_the_runs_that_it_cuts_off():
-    """Eight equal methods of five runs: with all four degrees 13 % of boards tell some apart.
-
-    Of 150 boards more than 13 have probability 0.1 % at a rate of 3.5 %, 91 % at one of 13 %.
-    """
+    """With all four degrees 13 % of boards of eight equal methods of five runs tell some apart."""
     values = np.random.default_rng(3).normal(size=(5, 1))
     assert location(values, "iqm").degrees == pytest.approx(4 * 3 / 5)
     assert location(values, "mean").degrees == pytest.approx(4)
     assert paired_difference(values, values[::-1] ** 2, "iqm").degrees == pytest.approx(4 * 3 / 5)
     assert location(values, "iqm").with_seeds(9).degrees == pytest.approx(8 * 3 / 5)
-    for paired in (False, True):
-        wrong = sum(
-            any(pair.adjusted <= ALPHA for pair in compare(of, "iqm", paired=paired))
-            for of in boards(4, [0.0] * 8, runs=5, number=150)
-        )
-        assert wrong <= 13
-
-
-def test_a_noisy_row_takes_no_other_pair_apart():
-    generator = np.random.default_rng(4)
-    scores = {f"m{i}": i + generator.normal(size=(10, 2)) for i in range(6)}
-
-    def apart(of):
-        pairs = compare(of, "mean", paired=False)
-        return {(p.first, p.second) for p in pairs if p.adjusted <= ALPHA and p.second != "noisy"}
-
-    for times in (3, 10, 30):
-        noisy = {**scores, "noisy": 1.5 + times * generator.normal(size=(10, 2))}
-        assert len(apart(scores)) - len(apart(noisy)) <= 2
 
 
 def test_runs_without_spread_and_few_seeds_leave_everything_open():
@@ -559,7 +538,7 @@ def test_runs_without_spread_and_few_seeds_leave_everything_open():
 
 
 def test_p_better_of_so_few_runs_that_nothing_is_left_out_has_no_interval():
-    (pair,) = compare(next(boards(6, [0.0, 9.0], runs=3)), "mean", paired=False)
+    (pair,) = compare(board(6, [0.0, 9.0], runs=3), "mean", paired=False)
     assert (pair.improvement.value, pair.improvement.low) == (0.0, None)
 
 

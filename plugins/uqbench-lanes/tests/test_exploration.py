@@ -6,7 +6,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from uqbench.lanes import Clock, EpsilonGreedy, Uniform, epsilon_greedy, greedy, linear_schedule
+from uqbench.lanes import Clock, EpsilonGreedy, Uniform, epsilon_greedy, greedy
 
 RARE = 1e-6  # least p-value: a test of frequencies fails for one fresh seed in a million
 DRAWS = 60_000
@@ -79,11 +79,3 @@ def test_epsilon_greedy_replaces_actions_by_its_own_draws_with_a_decaying_epsilo
         expected = epsilon_greedy(values, Uniform(seeds, "explore", (1, 2)).at(t), epsilon)
         assert torch.equal(exploration.explore(greedy(values), exploration.noise()), expected)
         clock.advance()
-
-
-@pytest.mark.parametrize(
-    ("t", "expected"), [(0, 1.0), (100, 1.0), (101, 0.991), (150, 0.55), (200, 0.1), (10_000, 0.1)]
-)
-def test_schedule_waits_falls_linearly_and_stays(t: int, expected: float) -> None:
-    value = linear_schedule(torch.tensor(t), 1.0, 0.1, start=100, steps=100)
-    assert value.item() == pytest.approx(expected)

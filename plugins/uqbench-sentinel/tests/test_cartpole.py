@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from copied import check_copied_lanes
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from scipy.linalg import solve_discrete_are
@@ -133,21 +134,8 @@ def test_it_is_gymnasiums_own_cartpole():
 
 
 def test_a_copied_pole_falls_as_its_original_and_rises_again_only_with_its_random_numbers():
-    env, copies = (CartPoleLanes(CartPoleConfig(), seeds) for seeds in ([1, 2], [3, 4, 5]))
-    for lanes in (env, copies):
-        lanes.reset()
-        lanes.step(torch.ones(len(lanes._length), dtype=torch.int64))
-    untouched = copies._observations()[1]
-    copies.copy_lanes(torch.tensor([2]), env, torch.tensor([1]), random_numbers=True)
-    copies.copy_lanes(torch.tensor([0]), env, torch.tensor([1]), random_numbers=False)
-    assert torch.equal(copies._observations()[1], untouched)
-    fallen = False
-    while not fallen:
-        left, right = env.step(torch.ones(2).long()), copies.step(torch.ones(3).long())
-        assert torch.equal(right.next_obs[[0, 2]], left.next_obs[[1, 1]])
-        fallen = bool(left.terminated[1])
-    assert torch.equal(right.obs[2], left.obs[1])
-    assert not torch.equal(right.obs[0], left.obs[1])
+    poles = lambda seeds: CartPoleLanes(CartPoleConfig(), seeds)  # noqa: E731
+    check_copied_lanes(poles, lambda env: env._observations(), [1] * 99)
 
 
 def test_the_query_states_are_upright_and_most_unseen_ones_have_fallen():

@@ -160,12 +160,6 @@ def test_var_takes_ten_times_a_tenth_for_what_it_is():
         assert VaR(k / 10)(values, torch.full((10,), 0.1, dtype=torch.float64)).item() == k - 1
 
 
-def test_evar_is_the_worst_value_where_that_is_likely_enough():
-    mass = torch.tensor([0.3, 0.7], dtype=torch.float64)
-    given = EVaR(0.25)(torch.tensor([-4.0, 1.0], dtype=torch.float64), mass)
-    assert given.item() == pytest.approx(-4, abs=1e-6)
-
-
 @examples
 @given(drawn=laws, alpha=st.sampled_from([0.05, 0.25, 0.5, 0.9]))
 def test_worst_is_below_evar_below_cvar_below_var_and_mean(drawn, alpha):

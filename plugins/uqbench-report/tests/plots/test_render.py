@@ -74,13 +74,6 @@ def test_a_figure_with_a_link_or_an_image_is_refused(mark, encoding):
         render.svg(figure(mark, **{encoding: "url"}))
 
 
-def test_ids_are_those_of_the_figure_since_several_share_a_page():
-    one, other = (render.svg(figure(), prefix=name) for name in ("a-", "b-"))
-    assert 'id="a-hostile-0"' in one
-    assert "url(#a-hostile-0)" in one
-    assert 'id="b-hostile-0"' in other
-
-
 def test_the_command_writes_files_and_names_what_a_board_lacks(tmp_path, monkeypatch, capsys):
     def run(*what: str) -> tuple[int, str]:
         arguments = ["uqbench", "plot", str(FOLDER), "--to", str(tmp_path), "--what", *what]
