@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import toy_plugin
 
 import uqbench
 from uqbench.errors import UqbenchWarning
@@ -171,8 +172,7 @@ def board_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, methods: str) -> M
     for path in sorted((tmp_path / "out").glob("*.tar")):
         with tarfile.open(path) as opened:
             opened.extractall(here, filter="data")
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    toy_plugin(monkeypatch)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UqbenchWarning)  # not all runs are there
         uqbench.run(

@@ -27,10 +27,6 @@ FOLLOWING = [b for b in BOARDS if "/".join(b.parts[-2:]) + "/README.md) ‡" not
 """All but those of an earlier protocol, which are kept as they were written."""
 
 
-def test_there_are_leaderboards():
-    assert BOARDS
-
-
 @pytest.mark.parametrize("board", BOARDS, ids=lambda board: f"{board.parent.name}-{board.name}")
 def test_a_committed_leaderboard_follows_from_its_scores(board, tmp_path, monkeypatch, capsys):
     command = f"uqbench leaderboard --suite {board.parent.name} --budget {board.name} --check"

@@ -2,18 +2,16 @@
 
 import csv
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
 import pandas
 import pytest
-from commands import TOY, uqbench
+from commands import begin, uqbench
 from packed import read_scores, write_scores
 
 from uqbench.seeding import derive_seed
@@ -28,15 +26,6 @@ def run_toy(
     one = () if "--workers" in arguments else ("--workers", "1")
     command = ("run", "--suite", "toy", "--out", out, *one, *arguments)
     return uqbench(*command, code=code, variables=variables)
-
-
-def begin(out: Path, *arguments: str, **variables: str) -> "subprocess.Popen[str]":
-    """Begin one in a process of its own."""
-    command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
-    return subprocess.Popen(
-        [*command, "--workers", "1", *arguments], text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | variables)  # fmt: skip
 
 
 def states(out: Path) -> dict[str, str]:
@@ -160,7 +149,9 @@ def test_a_reward_that_is_no_number_fails_its_run_alone_and_the_board_is_written
 
 def test_two_processes_on_one_store_share_the_work_and_run_nothing_twice(tmp_path):
     slowly, logs = ("--set", "slow.step_seconds=0.002"), [tmp_path / "log-0", tmp_path / "log-1"]
-    both = [begin(tmp_path, *slowly, TOY_LOG=str(log)) for log in logs]
+    both = [
+        begin(tmp_path, *slowly, "--workers", "1", variables={"TOY_LOG": str(log)}) for log in logs
+    ]
     texts = [process.communicate(timeout=600) for process in both]
     assert [process.returncode for process in both] == [0, 0], texts
     assert list(states(tmp_path).values()) == ["finished"] * N_RUNS
@@ -214,7 +205,9 @@ def test_a_full_disk_loses_nothing_that_is_finished(disk):
 def test_a_process_takes_over_what_another_one_left_when_it_was_killed(tmp_path):
     both = []
     for _ in range(2):
-        process = begin(tmp_path, "--methods", "slow", "--set", "slow.step_seconds=0.005")
+        process = begin(
+            tmp_path, "--workers", "1", "--methods", "slow", "--set", "slow.step_seconds=0.005"
+        )
         while "all runs" not in (line := process.stderr.readline()):
             assert line
         both.append(process)

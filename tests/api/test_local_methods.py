@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 import torch
-from commands import python
+from commands import python, toy_plugin
 from local_agent import MINE
 
 import uqbench
@@ -70,9 +70,7 @@ def test_a_class_of_a_file_is_run_by_workers_and_marked_local(tmp_path):
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    monkeypatch.setenv(local.VARIABLE, "[]")
+    toy_plugin(monkeypatch)
 
 
 def add_files(folder: Path, plugin: str = PLUGIN) -> None:

@@ -66,20 +66,6 @@ def test_the_column_of_90_percent_intervals_comes_before_that_of_95():
     assert coverage_column(["difference_coverage_90_mean", "late_coverage_95_mean"]) is None
 
 
-@pytest.mark.parametrize(("seeds", "tasks"), [(10, 2), (20, 1)])
-@pytest.mark.parametrize("failed", [0, 1 / 15])
-def test_a_word_is_hardly_ever_wrong_runs_that_failed_among_them(seeds, tasks, failed):
-    """Of 200 boards, at most 5 % + 2 standard errors; nine tenths of what did learn is inside."""
-    generator, wrong = np.random.default_rng(1), 0
-    right = 0.9 * (1 - failed)
-    for _ in range(200):
-        learned = generator.random((seeds, tasks)) >= failed
-        runs = np.where(learned, generator.beta(45, 5, (seeds, tasks)), 0.0)
-        side = CALIBRATED if 0.85 <= right <= 0.95 else NARROW
-        wrong += word(*printed(runs), 0.9) not in (side, OPEN)
-    assert wrong / 200 <= 0.08
-
-
 def own(suite, noise):
     """Scores of one method whose error is 1 on both tasks, against a truth of such an error."""
     values = {"coverage": 0.9, "error": 1.0, "noise": noise}

@@ -3,7 +3,6 @@
 What a sentence says is read out of its text, and held against the CSV files with pandas alone.
 """
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -368,20 +367,3 @@ def test_pages_have_the_headline_of_their_board():
     for folder, name in zip(FOLDERS, NAMES, strict=True):
         if f"({name}/README.md) ‡" not in index:
             assert f"**{StoredBoard.read(folder).finding}**" in (folder / "README.md").read_text()
-
-
-def test_ranks_of_the_headline_are_those_of_the_simultaneous_intervals():
-    """A method may be first where no interval of a pair, of all that hold together, says worse."""
-    for folder in FOLDERS:
-        manifest = json.loads((folder / "manifest.json").read_text())
-        pairs = folder / "pairs.csv"
-        if not manifest["budget"]["ranks"] or "equivalent" in pairs.read_text().partition("\n")[0]:
-            continue
-        pairs = pd.read_csv(pairs, dtype={"first": str, "second": str})
-        told = StoredBoard.read(folder).told
-        ranked = {*told.ranked.index}
-        worse = {r.second for r in pairs.itertuples() if r.difference_low > 0 and r.first in ranked}
-        worse |= {
-            r.first for r in pairs.itertuples() if r.difference_high < 0 and r.second in ranked
-        }
-        assert {*told.first} == ranked - worse, folder

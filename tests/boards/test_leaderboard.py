@@ -6,13 +6,11 @@ import json
 import re
 import shutil
 from dataclasses import replace
-from math import sqrt
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from rliable import metrics
 from scipy import stats
 from uqbench_leaderboard.check import same_result
 
@@ -258,46 +256,6 @@ def test_a_table_of_a_plugin_is_a_file_where_it_applies_and_is_not_kept(plan, sc
     assert "counts.csv" not in Board.of(board.plan, scores).files()
 
 
-FOLDER = Path(__file__).parents[2] / "leaderboards"
-STATISTICS = ("iqm", "mean", "median", "optimality_gap")
-BOARDS = sorted(path.parent for path in FOLDER.glob("*/*/leaderboard.csv"))
-
-
-def differing(board: pd.DataFrame, scores: pd.DataFrame) -> tuple[int, list[str]]:
-    """How many aggregates were compared, and those that are others, as they are printed."""
-    compared, wrong = 0, []
-    for row in board.to_dict("records"):
-        runs = scores[scores["method"] == row["method"]]
-        matrix = runs.pivot(index="seed", columns="task", values="score")
-        for name in STATISTICS:
-            if pd.isna(row.get(name)):
-                continue
-            compared += 1
-            expected = getattr(metrics, f"aggregate_{name}")(matrix.to_numpy())
-            if row[name] != pytest.approx(expected, rel=1e-5, abs=1e-9):
-                wrong.append(f"{row['method']} {name}: {row[name]}, rliable has {expected}")
-    return compared, wrong
-
-
-def tables(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    (scores,) = folder.glob("scores.csv*")
-    return pd.read_csv(folder / "leaderboard.csv"), pd.read_csv(scores)
-
-
-@pytest.mark.parametrize("folder", BOARDS, ids=lambda path: "/".join(path.parts[-2:]))
-def test_the_aggregates_of_a_stored_board_are_rliables(folder: Path) -> None:
-    board, scores = tables(folder)
-    compared, wrong = differing(board, scores)
-    assert wrong == []
-    assert compared or not any(board.get(name, pd.Series()).notna().any() for name in STATISTICS)
-
-
-def test_a_number_that_is_another_is_found() -> None:
-    board, scores = tables(FOLDER / "drawn-worlds" / "demo")
-    board.loc[1, "iqm"] += 2e-4
-    assert len(differing(board, scores)[1]) == 1
-
-
 LEADERBOARDS = Path(__file__).parents[2] / "leaderboards"
 
 
@@ -306,16 +264,6 @@ def said(text: str) -> float:
     found = re.search(r"differ by ([\d.e-]+) of score, with 80 %", text)
     assert found is not None
     return float(found[1])
-
-
-def test_it_is_found_with_the_power_that_is_said():
-    """Two methods of one standard deviation, ten seeds: 4,000 t tests at the level of the board."""
-    generator, seeds = np.random.default_rng(5), 10
-    half = stats.t.ppf(1 - ALPHA / 2, 2 * seeds - 2) * sqrt(2 / seeds)
-    away = said(detectable([(-half, half)], seeds, seeds))
-    first, second = generator.normal(size=(2, 4_000, seeds))
-    p = stats.ttest_ind(first + away, second, axis=1).pvalue
-    assert np.mean(p < ALPHA) == pytest.approx(0.8, abs=0.04)
 
 
 def test_more_seeds_show_less_and_three_are_the_fewest():

@@ -16,6 +16,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import click
 import numpy as np
 import pytest
+from commands import toy_plugin
 
 import uqbench
 from uqbench.api.options import Options
@@ -25,7 +26,6 @@ from uqbench.cli.options import _Value
 from uqbench.errors import UqbenchError
 from uqbench.registry import local
 
-TOY = Path(__file__).parents[1] / "toy"
 SENTENCE = re.compile(
     r"expected|Did you mean|[Kk]nown|does not exist|is a (file|directory)|cannot be|[Mm]issing|"
     r"(use|give) one of|appears more than once|requires an argument|needs|asks|leave it out|"
@@ -57,8 +57,6 @@ NEAR = {
 """Names that are nearly one, and texts that are no assignments, by parameter."""
 BY_HAND = [
     ["rnu"], ["run"], ["run", "--suite"], ["run", "--suite", "toy", "--sede", "3"],
-    ["run", "--suite", "toy", "--seeds", "2", "--seed", "3"],
-    ["run", "--suite", "toy", "--seed", "3", "--seed", "3"],
     ["run", "--suite", "toy", "--executor-config", "cpus=2"],
     ["run", "--suite", "toy", "--no-wait"],
     ["cite", "tpy"], ["plugin", "check", "toyy"],
@@ -106,9 +104,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (folder / name).write_bytes(text.encode("latin-1"))
     before = gc.get_threshold()
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(TOY))
-        patch.setenv("UQBENCH_PLUGINS", "toy,builtin,claims,leaderboard")
-        patch.setenv(local.VARIABLE, "[]")
+        toy_plugin(patch, "toy,builtin,claims,leaderboard")
         patch.chdir(folder)
         yield folder
     gc.set_threshold(*before)

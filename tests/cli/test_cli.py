@@ -201,12 +201,12 @@ def test_files_become_a_ranking_json_a_sentence_and_a_board(table, tmp_path, cap
 def test_boards_that_differ_end_with_one(table, tmp_path, capsys, monkeypatch):
     given = ("--column", "score=auc", "--suite-name", "mine", "--write")
     call(capsys, monkeypatch, "compare", table, *given, tmp_path / "one")
-    table.write_text(table.read_text().replace("a,x,4,4", "a,x,4,5"))
+    table.write_text(table.read_text().replace("a,x,4,4", "a,x,4,4.000000001"))
     call(capsys, monkeypatch, "compare", table, *given, tmp_path / "two")
     folders = [tmp_path / n / "mine" / "imported" for n in ("one", "two")]
     code, out, _ = call(capsys, monkeypatch, "compare", *folders)
     assert code == 1
-    assert "1 of 20 shared runs differ\nx/a/4/score: A 4.0, B 5.0" in out
+    assert "1 of 20 shared runs differ\nx/a/4/score: A 4.0, B 4.000000001" in out
 
 
 def test_predictions_are_scored(tmp_path, capsys, monkeypatch):

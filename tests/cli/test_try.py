@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from commands import toy_plugin
 from local_agent import MINE
 
 from uqbench.cli.try_ import command
@@ -46,9 +47,7 @@ class OwnLoop(LoopAgent):
 
 @pytest.fixture
 def mine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    monkeypatch.setenv(local.VARIABLE, "[]")
+    toy_plugin(monkeypatch)
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "mine.py"
     path.write_text(MINE)

@@ -1,6 +1,5 @@
 """Gymnasium environments as lanes: same-step autoreset, time limits, events, masks, seeds."""
 
-import io
 import os
 import threading
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.testing.conformance.agent_runs import through_a_file
 
 
 class Counter(gymnasium.Env[NDArray[np.float32], int]):
@@ -264,12 +264,6 @@ class Forgetful(Walking, EzPickle):
 
 def wrapped(kind: type[gymnasium.Env] = Forgetful) -> gymnasium.Env[Any, Any]:
     return gymnasium.wrappers.TimeLimit(kind(), 3)
-
-
-def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
-    file = io.BytesIO()
-    torch.save(state, file)
-    return torch.load(io.BytesIO(file.getvalue()), weights_only=True)
 
 
 @pytest.mark.parametrize("make", [Walking, Keeping, Forgetful, wrapped])

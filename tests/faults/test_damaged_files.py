@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from damaged import folder, link, pipe, text
 from uqbench_leaderboard.check import check
 
 from uqbench.api.status import run_status
@@ -52,10 +53,6 @@ def cut(path: Path, other: Path, rng: random.Random) -> None:
     path.write_bytes(data[: rng.randrange(len(data))])
 
 
-def empty(path: Path, other: Path, rng: random.Random) -> None:
-    path.write_bytes(b"")
-
-
 def swap(path: Path, other: Path, rng: random.Random) -> None:
     mine, theirs = path.read_bytes(), other.read_bytes()
     path.write_bytes(theirs)
@@ -65,20 +62,6 @@ def swap(path: Path, other: Path, rng: random.Random) -> None:
 
 def gone(path: Path, other: Path, rng: random.Random) -> None:
     path.unlink()
-
-
-def folder(path: Path, other: Path, rng: random.Random) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def pipe(path: Path, other: Path, rng: random.Random) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def link(path: Path, other: Path, rng: random.Random) -> None:
-    path.symlink_to(path.rename(path.with_suffix(".moved")))
 
 
 def foreign(path: Path, other: Path, rng: random.Random) -> None:
@@ -99,7 +82,7 @@ def newer(path: Path, other: Path, rng: random.Random) -> None:
 
 
 DAMAGES: dict[str, Damage] = {
-    "a flipped bit": flip, "cut": cut, "empty": empty, "swapped": swap, "gone": gone,
+    "a flipped bit": flip, "cut": cut, "empty": text(b""), "swapped": swap, "gone": gone,
     "a folder": folder, "a pipe": pipe, "a link": link, "somebody else's": foreign,
     "of a newer version": newer}  # fmt: skip
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from commands import python, uqbench
+from damaged import folder, link, pipe, text
 from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
 from uqbench.errors import StorageError, UqbenchError
@@ -21,25 +22,6 @@ def flip_top_bit(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[data.index(b"status")] ^= 0x80
     path.write_bytes(data)
-
-
-def folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def pipe(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def link(path: Path) -> None:
-    path.rename(path.with_suffix(".moved"))
-    path.symlink_to(path.with_suffix(".moved"))
-
-
-def text(words: str) -> Callable[[Path], None]:
-    return lambda path: path.write_text(words) and None
 
 
 def sealed(**changes: Any) -> Callable[[Path], None]:
@@ -67,11 +49,11 @@ def deep(levels: int) -> Any:
 SEED_0 = {"seed": 0, "budget": {"steps": 2}}
 
 DAMAGE = {
-    "a flipped top bit": flip_top_bit, "empty": text(""), "deep JSON": text("[" * 100_000),
-    "deep JSON in a record": text('{"schema_version": 2, "identity": ' + "[" * 100_000),
-    "a list": text("[]"), "a schema that is a word": text('{"schema_version": "2"}'),
-    "a number of many digits": text('{"schema_version": ' + "9" * 5000 + "}"), "a folder": folder,
-    "a pipe": pipe, "a link": link, "NaN as a step": sealed(step=float("nan")),
+    "a flipped top bit": flip_top_bit, "empty": text(b""), "deep JSON": text(b"[" * 100_000),
+    "deep JSON in a record": text(b'{"schema_version": 2, "identity": ' + b"[" * 100_000),
+    "a list": text(b"[]"), "a schema that is a word": text(b'{"schema_version": "2"}'),
+    "a number of many digits": text(b'{"schema_version": ' + b"9" * 5000 + b"}"),
+    "a folder": folder, "a pipe": pipe, "a link": link, "NaN as a step": sealed(step=float("nan")),
     "a huge step": sealed(step=10**400), "a step below zero": sealed(step=-1),
     "a step beyond the last": sealed(step=3), "a time that is none": sealed(began="then"),
     "a time of nowhere": sealed(updated="2026-01-01T00:00:00"),
@@ -85,7 +67,7 @@ DAMAGE = {
     "an identity of no steps": sealed(identity={"seed": 0, "budget": {"steps": 0}}),
     "an identity of huge steps": sealed(identity={"seed": 0, "budget": {"steps": 10**400}}),
     "an identity of deep lists": sealed(identity=SEED_0 | {"x": deep(400)}),
-    "a lone surrogate": text('{"schema_version": 2, "reason": "\\ud800"}'),
+    "a lone surrogate": text(b'{"schema_version": 2, "reason": "\\ud800"}'),
 }  # fmt: skip
 
 
@@ -112,7 +94,7 @@ def test_status_goes_on_over_a_damaged_record(what, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["metrics.parquet", "episodes.parquet"])
-@pytest.mark.parametrize("damage", [folder, pipe, link, Path.unlink, text("PAR1")])
+@pytest.mark.parametrize("damage", [folder, pipe, link, Path.unlink, text(b"PAR1")])
 def test_a_data_file_that_is_none_is_a_damaged_run(damage, name, tmp_path):
     store, run = Store(tmp_path), make_run()
     damage(finish(store, run) / name)

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from damaged import link, pipe, text
 from example_runs import finish, make_record, make_run
 
 from uqbench.results import Folder, RunState, Store, verified
@@ -81,19 +82,6 @@ def test_an_index_copied_with_its_folder_says_nothing_of_the_copy(indexed, hashe
     shutil.copytree(indexed, copy)  # with times of modification
     assert (copy / FILE).is_file()
     assert (look(copy), hashed) == (FINISHED, ALL)
-
-
-def pipe(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def link(path: Path) -> None:
-    path.symlink_to(path.rename(path.with_suffix(".moved")))
-
-
-def text(words: bytes) -> Callable[[Path], object]:
-    return lambda path: path.write_bytes(words)
 
 
 def other(column: str, values: Callable[[list[object]], list[object]]) -> Callable[[Path], object]:

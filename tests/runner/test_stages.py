@@ -111,18 +111,24 @@ def kill(*_: object, **__: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-@pytest.mark.parametrize("where", ["between", "judging", "storing"])
+@pytest.mark.parametrize("where", ["between", "judging", "asked", "storing"])
 def test_killed_while_judged_it_is_trained_once(where, batch, host, at_once, tmp_path, monkeypatch):
     store = Store(tmp_path)
     with monkeypatch.context() as patch:
-        if where == "between":
+        if where == "asked":
+            stop = Stop()
+            patch.setattr(Measurements, "_columns", lambda self: stop.ask())
+            with pytest.raises(SystemExit):
+                execute((batch,), store, host, lambda _: None, 60, stop)
+        elif where == "between":
             patch.setattr(Measurements, "judged", kill)
         elif where == "judging":
             patch.setattr(Measurements, "_columns", kill)
         else:
             end, done = Store.finish, []
             patch.setattr(Store, "finish", lambda *a: kill() if done else (done.append(1), end(*a)))
-        killed(lambda: run(batch, store, host))
+        if where != "asked":
+            killed(lambda: run(batch, store, host))
     left = {RunState.TRAINED} | ({RunState.FINISHED} if where == "storing" else set())
     assert in_states(store, batch) == left
     assert began(run(batch, store, host)) == [STEPS] * (2 if where == "storing" else 3)
@@ -138,17 +144,6 @@ def test_killed_while_storing_the_others_are_trained(batch, host, at_once, tmp_p
         RunState.TRAINED, RunState.ABANDONED, RunState.ABANDONED]  # fmt: skip
     began = [(e.step, len(e.batch.runs)) for e in run(batch, store, host) if isinstance(e, Started)]
     assert (began, results(store, batch)) == ([(STEPS, 1), (0, 2)], at_once)
-
-
-def test_asked_to_stop_while_judged_it_goes_on_there(batch, host, at_once, tmp_path, monkeypatch):
-    store, stop = Store(tmp_path), Stop()
-    with monkeypatch.context() as patched:
-        patched.setattr(Measurements, "_columns", lambda self: stop.ask())
-        with pytest.raises(SystemExit):
-            execute((batch,), store, host, lambda _: None, 60, stop)
-    assert in_states(store, batch) == {RunState.TRAINED}
-    run(batch, store, host)
-    assert results(store, batch) == at_once
 
 
 def test_only_what_is_meant_is_to_do(plan, batch, host, tmp_path):

@@ -6,7 +6,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from rliable import metrics as rliable_metrics
 from scipy import stats
 
 from uqbench.statistics import bounded
@@ -28,13 +27,6 @@ def groups(*values):
     return [np.array(group, dtype=float) for group in values]
 
 
-def test_of_two_groups_it_is_rliables_probability_of_improvement_with_ties():
-    generator = np.random.default_rng(0)
-    x, y = generator.integers(5, size=(7, 3)), generator.integers(4, size=(6, 3))
-    expected = rliable_metrics.probability_of_improvement(x, y)
-    assert concordance([groups(b, a) for a, b in zip(x.T, y.T, strict=True)]).estimate == expected
-
-
 def test_estimate_and_variance_are_those_of_all_pairs_counted_one_by_one():
     generator = np.random.default_rng(1)
     tasks = [[generator.integers(6, size=n) for n in (4, 3, 5)] for _ in range(2)]
@@ -51,15 +43,6 @@ def test_estimate_and_variance_are_those_of_all_pairs_counted_one_by_one():
     found = concordance(tasks)
     assert found.estimate == pytest.approx(np.mean(estimates), abs=1e-12)
     assert found.variance == pytest.approx(np.sum(variances) / 4, abs=1e-12)
-
-
-def test_of_two_groups_the_studentized_part_is_brunner_and_munzels():
-    """Their statistic and degrees of freedom, as scipy has them."""
-    generator = np.random.default_rng(1)
-    x, y = generator.normal(size=7), 3 * generator.normal(size=9)
-    found, expected = concordance([[x, y]]), stats.brunnermunzel(x, y)
-    assert (found.estimate - 0.5) / math.sqrt(found.variance) == pytest.approx(expected.statistic)
-    assert 2 * stats.t.sf(abs(expected.statistic), found.degrees) == pytest.approx(expected.pvalue)
 
 
 @pytest.mark.parametrize("sizes", [(3, 3), (2, 4), (2, 2, 3)])
@@ -121,22 +104,6 @@ def test_intervals_do_not_depend_on_the_order_of_runs_and_are_repeatable():
 
 
 # -- means, differences, ratios, shares -----------------------------------------------------------
-
-
-def test_of_one_task_means_have_students_and_welchs_intervals():
-    generator = np.random.default_rng(3)
-    x, y = generator.normal(1, 1, (6, 1)), generator.normal(0, 3, (9, 1))
-    value = location(x, "mean")
-    difference = value.plus(-1.0, location(y, "mean"))
-    expected = stats.ttest_1samp(x[:, 0], 0).confidence_interval(0.9)
-    reached = value.interval(0.1)
-    assert reached[0] <= expected[0] + 1e-12
-    assert reached[1] >= expected[1] - 1e-12
-    expected = stats.ttest_ind(x[:, 0], y[:, 0], equal_var=False).confidence_interval(0.95)
-    reached = difference.interval(0.05)
-    assert reached[0] <= expected[0] + 1e-12
-    assert reached[1] >= expected[1] - 1e-12
-    assert pytest.approx(expected[0]) == reached[0] or pytest.approx(expected[1]) == reached[1]
 
 
 @pytest.mark.parametrize("statistic", ["iqm", "mean"])
@@ -279,31 +246,6 @@ def test_a_share_errs_in_5_percent_where_tasks_share_their_seeds_world(correlati
 
 
 # -- skewed and failing runs ----------------------------------------------------------------------
-
-
-def test_a_skewed_mean_reaches_further_on_the_side_of_its_tail():
-    values = np.random.default_rng(20).lognormal(size=(10, 1))
-    of = location(values, "mean")
-    low, high = of.interval(0.05)
-    student = stats.ttest_1samp(values[:, 0], 0).confidence_interval(0.95)
-    assert high - of.estimate > 1.3 * (student.high - of.estimate)
-    assert low == pytest.approx(student.low)
-
-
-def test_halls_ends_are_those_of_his_cubic():
-    """g(t) = t + a t²/3 + a² t³/27 + a/6 is the quantile at the far end (Hall 1992)."""
-    of = location(np.random.default_rng(20).lognormal(size=(12, 2)), "mean")
-    assert of.skewness > 0.1
-    quantile = stats.t.ppf(0.975, of.degrees)
-    t = (of.estimate - of.interval(0.05)[1]) / math.sqrt(of.variance)
-    a = of.skewness
-    assert t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6 == pytest.approx(-quantile)
-
-
-def test_the_skewness_is_that_of_the_means_error():
-    values = np.random.default_rng(7).exponential(size=(9, 1))
-    of = location(values, "mean")
-    assert of.skewness == pytest.approx(stats.skew(values[:, 0], bias=False) / 3)
 
 
 @pytest.mark.parametrize(
@@ -471,33 +413,26 @@ def test_a_level_that_no_draw_reaches_leaves_a_difference_unbounded():
     assert all(map(math.isfinite, apart.interval(3e-4)))
 
 
-def boards(seed, means, runs=6, tasks=1, number=200):
+def board(seed, means, runs):
     generator = np.random.default_rng(seed)
-    for _ in range(number):
-        yield {f"m{i}": mean + generator.normal(size=(runs, tasks)) for i, mean in enumerate(means)}
+    return {f"m{i}": mean + generator.normal(size=(runs, 1)) for i, mean in enumerate(means)}
 
 
 def contradictions(scores, pairs, statistic, baselines=()):
-    """Pairs whose interval, p-value and ranks do not say the same."""
+    """Pairs and methods whose interval, p-value and ranks do not say the same."""
     ranked = {name: of for name, of in scores.items() if name not in baselines}
-    found, wrong = places(ranked, pairs, statistic), []
+    found, wrong, better = places(ranked, pairs, statistic), [], set()
     for pair in pairs:
         low, high = pair.difference.low, pair.difference.high
         apart = low is not None and (low > 0 or high < 0)
         if pair.adjusted is not None and apart != (pair.adjusted <= ALPHA):
             wrong.append(pair)
-        if pair.first in found and pair.second in found:
-            better, worse = (
-                (pair.first, pair.second)
-                if pair.difference.value > 0
-                else (pair.second, pair.first)
-            )
-            if apart and not found[better].low < found[worse].low + 1 <= len(found) + 1:
-                wrong.append(pair)
+        if apart:
+            better.add((pair.first, pair.second) if low > 0 else (pair.second, pair.first))
     for name, place in found.items():
-        own = [p for p in pairs if name in (p.first, p.second) and {p.first, p.second} <= {*found}]
-        beaten = sum(p.better(p.second if p.first == name else p.first) for p in own)
-        if (place.low == 1) != (beaten == 0) or not place.low <= place.high:
+        above = sum((other, name) in better for other in found)
+        below = sum((name, other) in better for other in found)
+        if (place.low, place.high) != (1 + above, len(found) - below):
             wrong.append(name)
     return wrong
 
@@ -586,7 +521,7 @@ def test_the_skewness_of_a_difference_is_that_of_its_error():
 
 
 def test_all_pairs_and_the_baselines_are_adjusted_together():
-    scores = next(boards(3, [0.0, 1.0, 2.0, 0.0, 0.0], runs=8))
+    scores = board(3, [0.0, 1.0, 2.0, 0.0, 0.0], runs=8)
     pairs = {
         (p.first, p.second): p
         for p in compare(scores, "mean", paired="", baselines=["m3"], unranked=["m4"])
@@ -598,64 +533,21 @@ def test_all_pairs_and_the_baselines_are_adjusted_together():
     two = compare({"m0": scores["m0"], "m4": scores["m4"]}, "mean", paired="")[0]
     alone = pairs["m0", "m4"].difference
     assert (alone.low, alone.high) == (two.difference.low, two.difference.high)
-    family_alone = pairs["m0", "m1"].difference
-    one = compare({n: scores[n] for n in ("m0", "m1")}, "mean", paired="")[0].difference
-    assert family_alone.low < one.low < one.high < family_alone.high
-
-
-@pytest.mark.parametrize("paired", ["", "seeds", "runs"])
-def test_equal_methods_are_told_apart_in_5_of_100_boards(paired):
-    """Nine methods; of 300 boards more than 24 (8 %) have probability 1.5 % at a rate of 5 %."""
-    wrong = sum(
-        any(pair.adjusted <= ALPHA for pair in compare(of, "mean", paired=paired))
-        for of in boards(4, [0.0] * 9, runs=8, number=300)
-    )
-    assert wrong <= 24
+    within = pairs["m0", "m1"]
+    one = compare({n: scores[n] for n in ("m0", "m1")}, "mean", paired="")[0]
+    assert within.p == one.p  # whatever the other rows are
+    assert within.difference.low < one.difference.low
+    assert one.difference.high < within.difference.high
 
 
 def test_an_iqm_has_fewer_degrees_of_freedom_by_the_runs_that_it_cuts_off():
-    """Eight equal methods of five runs: with all four degrees 13 % of boards tell some apart.
-
-    Of 150 boards more than 13 have probability 0.1 % at a rate of 3.5 %, 91 % at one of 13 %.
-    """
+    """With all four degrees 13 % of boards of eight equal methods of five runs tell some apart."""
     values = np.random.default_rng(3).normal(size=(5, 1))
     assert location(values, "iqm").degrees == pytest.approx(4 * 3 / 5)
     assert location(values, "mean").degrees == pytest.approx(4)
-    assert paired_difference(values, values[::-1] ** 2, "iqm", "runs").degrees == pytest.approx(
-        4 * 3 / 5
-    )
+    pair = paired_difference(values, values[::-1] ** 2, "iqm", "runs")
+    assert pair.degrees == pytest.approx(4 * 3 / 5)
     assert location(values, "iqm").with_seeds(9).degrees == pytest.approx(8 * 3 / 5)
-    for paired in ("", "seeds", "runs"):
-        wrong = sum(
-            any(pair.adjusted <= ALPHA for pair in compare(of, "iqm", paired=paired))
-            for of in boards(4, [0.0] * 8, runs=5, number=150)
-        )
-        assert wrong <= 13
-
-
-def test_the_best_method_is_among_those_that_may_be_first():
-    """And alone where the runs say so: nine methods, one of them two standard deviations better."""
-    missed = alone = 0
-    for of in boards(5, [2.0, *[0.0] * 8], runs=10, number=60):
-        found = places(of, compare(of, "mean", paired=""), "mean")
-        first = [name for name, place in found.items() if place.low == 1]
-        missed += "m0" not in first
-        alone += first == ["m0"]
-    assert missed <= 3
-    assert alone > 10
-
-
-def test_a_noisy_row_takes_no_other_pair_apart():
-    generator = np.random.default_rng(4)
-    scores = {f"m{i}": i + generator.normal(size=(10, 2)) for i in range(6)}
-
-    def apart(of):
-        pairs = compare(of, "mean", paired="")
-        return {(p.first, p.second) for p in pairs if p.adjusted <= ALPHA and p.second != "noisy"}
-
-    for times in (3, 10, 30):
-        noisy = {**scores, "noisy": 1.5 + times * generator.normal(size=(10, 2))}
-        assert len(apart(scores)) - len(apart(noisy)) <= 2
 
 
 def test_runs_without_spread_and_few_seeds_leave_everything_open():
@@ -671,7 +563,7 @@ def test_runs_without_spread_and_few_seeds_leave_everything_open():
 
 
 def test_p_better_of_so_few_runs_that_nothing_is_left_out_has_no_interval():
-    (pair,) = compare(next(boards(6, [0.0, 9.0], runs=3)), "mean", paired="")
+    (pair,) = compare(board(6, [0.0, 9.0], runs=3), "mean", paired="")
     assert (pair.improvement.value, pair.improvement.low) == (0.0, None)
 
 

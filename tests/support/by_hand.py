@@ -1,45 +1,56 @@
-"""Gradient steps by hand, in NumPy: the minibatches that an agent was given, and Adam's rule."""
+"""Gradient steps of plain formulas on the minibatches of an agent: autograd and PyTorch's Adam."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import torch
+from torch import Tensor
 
-Arrays = dict[str, NDArray[np.float64]]
+from uqbench.testing.worlds import transitions
+
+Tensors = dict[str, Tensor]
 
 
-def minibatches(
-    agent: Any, stream: Iterable[Any], steps: int, more: Callable[[], dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Those of lane 0 of an agent's first gradient steps on a stream, each with ``more()``."""
-    batches, objective = [], agent.objective
+def parameters(networks: dict[str, Any]) -> Tensors:
+    """Lane 0's, named by a letter for their network (or each of its samples) and by their layer."""
+    found: Tensors = {}
+    for letters, network in networks.items():
+        for layer, of in network.named_parameters():
+            own = of.detach()[0].double().clone()
+            each = [own] if len(letters) == 1 else own.unbind()
+            found |= {
+                f"{x}{layer.partition('.')[2]}": y for x, y in zip(letters, each, strict=True)
+            }
+    return found
+
+
+def check_steps(
+    agent: Any, networks: dict[str, Any], moving: str, loss: Callable[..., Tensor],
+    more: Callable[[], Tensors] = dict, **adam: float,
+) -> None:  # fmt: skip
+    """Eight steps of an agent are those of ``loss(parameters, batch)`` for what is moving."""
+    own, before, batches, objective = (
+        parameters(networks),
+        parameters(networks),
+        [],
+        agent.objective,
+    )
 
     def seen(batch: Any) -> Any:
-        batches.append({name: x[0].double().numpy() for name, x in batch.items()} | more())
+        batches.append({name: x[0].double() for name, x in batch.items()} | more())
         return objective(batch)
 
     agent.objective = seen
-    for step in stream:
-        if len(batches) < steps:
+    for step in transitions([7], (4,), 3, 60):
+        if len(batches) < 8:
             agent.act(step.obs)
             agent.observe(step)
-    return batches
-
-
-class Adam:
-    """Kingma & Ba 2015, Algorithm 1."""
-
-    def __init__(self, rate: float, epsilon: float = 1e-8) -> None:
-        self.rate, self.epsilon, self.t = rate, epsilon, 0
-        self.first: Arrays = {}
-        self.second: Arrays = {}
-
-    def step(self, known: Arrays, gradients: Arrays) -> None:
-        """Change what is known by gradients of the same names."""
-        self.t += 1
-        for name, g in gradients.items():
-            self.first[name] = 0.9 * self.first.get(name, 0.0) + 0.1 * g
-            self.second[name] = 0.999 * self.second.get(name, 0.0) + 0.001 * g**2
-            m, v = self.first[name] / (1 - 0.9**self.t), self.second[name] / (1 - 0.999**self.t)
-            known[name] = known[name] - self.rate * m / (np.sqrt(v) + self.epsilon)
+    learned = [value.requires_grad_() for name, value in own.items() if name[0] in moving]
+    optimizer = torch.optim.Adam(learned, **adam)
+    for batch in batches:
+        optimizer.zero_grad()
+        loss(own, batch).backward()
+        optimizer.step()
+    for name, value in parameters(networks).items():
+        assert (value - own[name]).abs().max() < 1e-5, name
+        assert (value != before[name]).any() == (name[0] in moving), name

@@ -9,10 +9,31 @@ import traceback
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from uqbench.cli import main
 
 TOY = Path(__file__).parents[1] / "toy"
+
+
+def toy_plugin(patch: pytest.MonkeyPatch, plugins: str = "toy,builtin") -> None:
+    """The toy plugin, here and in processes that begin here, and what is built in."""
+    patch.syspath_prepend(str(TOY))
+    patch.setenv("PYTHONPATH", str(TOY))
+    patch.setenv("UQBENCH_PLUGINS", plugins)
+    patch.setenv("UQBENCH_LOCAL", "[]")
+
+
+def begin(
+    out: Path, *arguments: str, variables: Mapping[str, str] | None = None, **more: Any
+) -> "subprocess.Popen[str]":
+    """Begin ``uqbench run`` of the toy suite in a process of its own."""
+    command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
+    env = os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | dict(variables or {})
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([*command, *arguments], env=env, text=True, **pipes, **more)
 
 
 def uqbench(

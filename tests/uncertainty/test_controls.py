@@ -89,8 +89,7 @@ def beyond(agent: str) -> dict[str, tuple[float, float]]:
     for run in range(RUNS):
         of = world(run)
         of["std"] = AGENTS[agent](of)
-        known = {name: torch.from_numpy(of[name]).double() for name in of if name in FIELDS}
-        stated = Predictions(**known, deviation_se=known["truth_se"])
+        stated = stated_in(of)
         scores = score_predictions(stated) | {"correlation": correlation(stated)}
         own.append([scores[name] for name in SKILLS])
         runs.append(of)
@@ -107,7 +106,12 @@ def beyond(agent: str) -> dict[str, tuple[float, float]]:
     return dict(zip(SKILLS, zip(gain.mean(0), errors, strict=True), strict=True))
 
 
-FIELDS = set(Predictions.__dataclass_fields__)
+def stated_in(of: dict[str, np.ndarray]) -> Predictions:
+    fields = Predictions.__dataclass_fields__
+    known = {name: torch.from_numpy(of[name]).double() for name in of if name in fields}
+    return Predictions(**known, deviation_se=known["truth_se"])
+
+
 ABOVE = {"s/√n": {*SKILLS}, "s/√n, ten times too sure": {"information", "correlation"}}
 """Skills of the agents that know more than a control."""
 
@@ -161,8 +165,7 @@ def test_a_method_s_own_widths_are_worth_the_same_at_every_size_once_others_chos
             of["std"] = factor * of["ignorance"]
         said[factor] = [of["queries/sized/proper"] for of in stored_scores(runs)]
         (alone,) = stored_scores(runs[:1])
-        known = {of: torch.from_numpy(runs[0][of]).double() for of in runs[0] if of in FIELDS}
-        own = score_predictions(Predictions(**known, deviation_se=known["truth_se"]))
+        own = score_predictions(stated_in(runs[0]))
         assert alone["queries/sized/proper"] == pytest.approx(own["proper"], rel=1e-5)
     assert said[0.1] == pytest.approx(said[1.0], abs=1e-4)
     assert said[10.0] == pytest.approx(said[1.0], abs=1e-4)
@@ -175,9 +178,7 @@ def test_widths_that_are_zero_in_all_other_runs_leave_a_run_s_own_as_they_are_st
         for of in runs:
             of["std"] = np.zeros_like(of["mean"])
         runs[2]["std"] = runs[2]["ignorance"]
-        known = {name: torch.from_numpy(of).double() for name, of in runs[2].items()}
-        fields = {name: known[name] for name in FIELDS if name in known}
-        own = score_predictions(Predictions(**fields, deviation_se=known["truth_se"]))
+        own = score_predictions(stated_in(runs[2]))
         sized = stored_scores(runs)[2]["queries/sized/proper"]
         assert sized == pytest.approx(own["proper"], rel=1e-5)
 

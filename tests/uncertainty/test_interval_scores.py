@@ -1,11 +1,11 @@
 """Scores of a predicted uncertainty, or return distribution, against an exact truth."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from commands import toy_plugin
 from toy_runs import first_batch, plan_of
 
 from uqbench.agent import Uncertainty
@@ -97,8 +97,7 @@ def test_nothing_stated_nothing_scored():
 
 def test_runs_record_the_scores_wherever_q_is_known(monkeypatch, tmp_path):
     """The walker says that Q is zero everywhere: its error is the root mean square of Q*."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "toy"))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    toy_plugin(monkeypatch)
     host, store = Host.load(), Store(tmp_path)
     plan = plan_of(host, tasks=["short"], seeds=[0])
     execute((first_batch(plan),), store, host, lambda event: None)
@@ -111,13 +110,6 @@ def test_runs_record_the_scores_wherever_q_is_known(monkeypatch, tmp_path):
              second, 0.1 * 9.5 + 0.9 * (first - 0.5)]  # fmt: skip
     assert errors.tolist() == pytest.approx([np.sqrt(np.mean(np.square(truth)))] * RECORDS)
     assert not (metrics["metric"] == "uncertainty/coverage_90").any()
-
-
-def test_samples_of_equal_number_are_matched_in_order():
-    x, y = torch.randn(2, 5, 40, generator=torch.Generator().manual_seed(0)).double()
-    mass = torch.full_like(x, 1 / 40)
-    expected = (x.sort().values - y.sort().values).abs().mean(-1)
-    torch.testing.assert_close(interval_scores.wasserstein(x, mass, y, mass), expected)
 
 
 def test_a_distribution_goes_before_samples_of_q_and_nothing_has_no_score():

@@ -116,7 +116,6 @@ def distortions() -> dict[str, object]:
     shuffle = torch.randperm(STATES, generator=torch.Generator().manual_seed(5))
     return {
         "shifted up": lambda m, s: (m + 0.5, s),
-        "shifted down": lambda m, s: (m - 0.2, s),
         "shift admitted": lambda m, s: (m + 0.5, (s**2 + 0.25).sqrt()),
         "noise": lambda m, s: (m + 0.3 * normal(6, *SHAPE), s),
         "noise admitted": lambda m, s: (m + 0.3 * normal(6, *SHAPE), (s**2 + 0.09).sqrt()),
@@ -124,13 +123,9 @@ def distortions() -> dict[str, object]:
         "sabotage of half admitted": lambda m, s: (m + 3 * half, (s**2 + 9 * half).sqrt()),
         "sabotage of half kept quiet": lambda m, s: (m + 3 * half, s),
         "overconfident, 10": lambda m, s: (m, s / 10),
-        "overconfident, 2": lambda m, s: (m, s / 2),
-        "underconfident, 2": lambda m, s: (m, 2 * s),
         "underconfident, 10": lambda m, s: (m, 10 * s),
         "silent": lambda m, s: (m, 0 * s),
         "constant width": lambda m, s: (m, s.square().mean().sqrt().expand(SHAPE)),
-        "constant width one": lambda m, s: (m, torch.ones(SHAPE).double()),
-        "upside down": lambda m, s: (m, s.flip(1)),
         "shuffled": lambda m, s: (m, s[:, shuffle]),
         "mean zero, sd one": lambda m, s: (0 * m, torch.ones(SHAPE).double()),
         "shrunk to the climatology": lambda m, s: (0.7 * m + 1.2, s),

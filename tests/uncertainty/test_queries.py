@@ -1,7 +1,6 @@
 """Asking agents how uncertain they are, as runs do, on MinAtar, and by counts of states."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -107,26 +106,3 @@ def test_states_that_are_not_asked_about_are_left_out_and_minus_zero_is_zero():
     visits.see(1, ENV, torch.tensor([[[-0.0, 1.0]], [[0.0, 2.0]]]))
     visits.see(2, ENV, torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]))
     assert visits.counts.tolist() == [[1, 0], [0, 1]]
-
-
-def contraction(folder: Path, seeds: list[int]) -> list[np.ndarray]:
-    """The scores of each seed of PSRL, in the order of time."""
-    host, store, of = Host.load(), Store(folder), {"methods": ["psrl"], "seeds": seeds}
-    plan = plan_of(host, "smoke", suite="priormdp-sbc", steps=200, **of)
-    execute((first_batch(plan),), store, host, lambda event: None)
-    found = []
-    for run in plan.runs:
-        assert store.find(run).state is RunState.FINISHED
-        metrics, _ = store.columns(run)
-        mine = metrics["metric"] == "queries/contraction"
-        assert metrics["step"][mine].tolist() == [50, 100, 200]
-        found.append(metrics["value"][mine])
-    return found
-
-
-def test_a_lanes_score_is_its_own(tmp_path, monkeypatch):
-    monkeypatch.setenv("UQBENCH_PLUGINS", "tabular,builtin")
-    together = contraction(tmp_path / "a", [5, 6, 7])
-    [alone] = contraction(tmp_path / "b", [7])
-    assert np.isfinite(alone).all()
-    assert np.array_equal(alone, together[2])

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from clusters import MINE, STEPS, TOY, records, results, steps_taken, variables, wait_for
+from commands import begin
 
 if importlib.util.find_spec("ray") is None:
     pytest.skip("needs ray: tox -e ray", allow_module_level=True)
@@ -27,10 +28,7 @@ def variables_of_ray(log: Path | None = None) -> dict[str, str]:
 
 
 def start(out: Path, *arguments: str, log: Path | None = None) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
-    return subprocess.Popen(
-        [*command, *arguments], env=variables_of_ray(log), text=True, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
+    return begin(out, *arguments, variables=variables_of_ray(log), start_new_session=True)
 
 
 def end(process: "subprocess.Popen[str]", code: int = 0) -> str:

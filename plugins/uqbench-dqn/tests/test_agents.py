@@ -75,36 +75,6 @@ def test_a_compiled_lane_does_the_same_alone_and_among_others_bit_for_bit(name):
     assert torch.equal(alone.metrics()["loss"][0], among.metrics()["loss"][1])
 
 
-@pytest.mark.long  # UA-DQN's traces stay
-@pytest.mark.parametrize("name", ["dqn", "qr-dqn"])
-def test_compiled_updates_agree_with_eager_ones(name):
-    """From the same state, update by update: losses, Adam's moments and what it is acted on.
-
-    Of the parameters only that a step is as long: where a gradient is zero but for rounding, Adam's
-    first steps have the sign of that.
-    """
-    kind, settings, changed = FAMILY[name]
-    info, seeds = RotatingPixels.info(), [3, 5, 8]
-    eager, compiled = (kind(info, seeds, settings(**SHORT | changed), CPU) for _ in range(2))
-    compile_agent(compiled)
-    list(train(eager, RotatingPixels(len(seeds)), 45))
-    index = torch.arange(32).repeat(len(seeds), 1)
-    for _ in range(5):
-        compiled.load_state_dict(eager.state_dict())
-        losses = [agent.learn(index) for agent in (eager, compiled)]
-        torch.testing.assert_close(losses[1], losses[0], rtol=1e-5, atol=1e-6)
-        first, second = (agent.optimizer.state_dict() for agent in (eager, compiled))
-        assert second["step"] == first["step"] > 0
-        torch.testing.assert_close(second["means"], first["means"], rtol=1e-4, atol=1e-7)
-        torch.testing.assert_close(second["squares"], first["squares"], rtol=1e-4, atol=1e-9)
-        learned = (agent.optimizer.parameters for agent in (eager, compiled))
-        for one, other in zip(*learned, strict=True):
-            torch.testing.assert_close(other, one, rtol=0, atol=2.1 * eager.config.learning_rate)
-        obs, u = torch.rand(len(seeds), 1, *RotatingPixels.SHAPE) < 0.1, torch.ones(3, 1, 2)
-        compiled.load_state_dict(eager.state_dict())
-        assert torch.equal(compiled.choose_action(obs, u, None), eager.choose_action(obs, u, None))
-
-
 def test_a_capture_that_forgets_its_steps_is_found():
     def forgets(step: Callable[[], None]) -> Graph:
         step()

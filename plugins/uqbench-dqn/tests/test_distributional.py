@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 from uqbench_dqn.c51 import C51
-from uqbench_dqn.categorical import cross_entropy, project, support
+from uqbench_dqn.categorical import project, support
 from uqbench_dqn.config import C51Config, QRDQNConfig
 from uqbench_dqn.qr_dqn import QRDQN
 from uqbench_dqn.quantiles import midpoint_levels, quantile_loss
@@ -86,15 +86,6 @@ def test_one_row_of_values_serves_many_laws():
     torch.testing.assert_close(project(shifted.expand(4, 1, 21), p, ATOMS), every)
 
 
-def test_cross_entropy_is_least_at_the_target_itself():
-    target = torch.tensor([0.2, 0.5, 0.3])
-    logits = target.log().requires_grad_()
-    loss = cross_entropy(logits, target)
-    torch.testing.assert_close(loss, -(target * target.log()).sum())
-    (gradient,) = torch.autograd.grad(loss, logits)
-    torch.testing.assert_close(gradient, torch.zeros(3), atol=1e-6, rtol=0)
-
-
 def normal(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
@@ -130,20 +121,3 @@ def test_is_a_double_loop_over_quantiles_and_samples_in_every_leading_dimension(
     pairs = zip(q.flatten(0, 1).tolist(), z.flatten(0, 1).tolist(), strict=True)
     expected = [literal(one, other, tau.tolist(), kappa) for one, other in pairs]
     assert found == pytest.approx(expected, rel=1e-12)
-
-
-def test_gradient_is_the_fraction_of_samples_below_less_the_level():
-    q, z, tau = normal(7).requires_grad_(), normal(9, seed=1), levels(7)
-    (gradient,) = torch.autograd.grad(quantile_loss(q, z, tau), q)
-    below = (z < q.detach()[:, None]).double().mean(1)
-    torch.testing.assert_close(gradient, below - tau)
-
-
-def test_gradient_of_the_smoothed_loss_is_bounded_by_kappa():
-    """The Huber function is not divided by κ: its slope is u up to κ, then κ."""
-    tau = torch.tensor([0.25]).double()
-    for z, expected in [(0.3, -0.25 * 0.3), (5.0, -0.25 * 2), (-0.4, 0.75 * 0.4), (-9.0, 0.75 * 2)]:
-        q = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-        loss = quantile_loss(q, torch.tensor([z]).double(), tau, kappa=2.0)
-        (gradient,) = torch.autograd.grad(loss, q)
-        assert gradient.item() == pytest.approx(expected)

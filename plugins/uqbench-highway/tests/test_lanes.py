@@ -9,6 +9,7 @@ import kernels
 import numpy as np
 import pytest
 import torch
+from copied import check_copied_lanes
 from torch import Tensor
 from uqbench_highway.config import N_ACTIONS, HighwayConfig
 from uqbench_highway.environment import make
@@ -86,17 +87,6 @@ def test_an_invalid_action_is_refused_as_by_the_oracle(invalid):
     assert messages[0] == messages[1]
 
 
-def test_resetting_begins_the_same_episodes_again_and_a_saved_state_is_a_copy():
-    env, seen = lanes(), []
-    for _ in range(2):
-        seen.append(env.reset()[0].clone())
-        saved = env.state_dict()
-        kept = {name: value.clone() for name, value in saved.items()}
-        seen += [env.step(action).obs.clone() for action in actions(100)]
-        assert all(torch.equal(saved[name], kept[name]) for name in kept)
-    assert torch.equal(*torch.stack(seen).chunk(2))
-
-
 def test_leaving_the_road_ends_an_episode_where_it_is_to():
     """Pushed off it by hand; the reward is 0 there, and no crash is counted."""
     for terminal in (True, False):
@@ -137,24 +127,9 @@ def seen():
 
 
 def test_a_copied_road_goes_on_as_its_original_and_begins_anew_with_its_own_random_numbers():
-    env, copies = (HighwayLanes(HighwayConfig(), seeds, LIMIT) for seeds in ([1, 2], [5, 6, 7]))
-    for lanes in (env, copies):
-        lanes.reset()
-        lanes.step(torch.ones(len(lanes.arrays.length), dtype=torch.int64))
-    untouched = copies.state_dict()["motion"][1].clone()
-    copies.copy_lanes(torch.tensor([2]), env, torch.tensor([1]), random_numbers=True)
-    copies.copy_lanes(torch.tensor([0]), env, torch.tensor([1]), random_numbers=False)
-    assert torch.equal(copies.state_dict()["motion"][1], untouched)
-    for t in range(40):
-        action = t % N_ACTIONS
-        left, right = env.step(torch.full((2,), action)), copies.step(torch.full((3,), action))
-        assert torch.equal(right.next_obs[[0, 2]], left.next_obs[[1, 1]])
-        assert torch.equal(right.reward[[0, 2]], left.reward[[1, 1]])
-        if left.terminated[1]:
-            break
-    assert left.terminated[1]
-    assert torch.equal(right.obs[2], left.obs[1])
-    assert not torch.equal(right.obs[0], left.obs[1])
+    check_copied_lanes(
+        lambda seeds: HighwayLanes(HighwayConfig(), seeds, LIMIT),
+        lambda env: env.state_dict()["motion"], [t % N_ACTIONS for t in range(40)])  # fmt: skip
 
 
 def test_the_query_states_are_many_different_ones_of_32_trajectories(seen):

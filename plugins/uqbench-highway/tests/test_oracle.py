@@ -27,23 +27,6 @@ def test_the_config_is_the_whole_configuration_that_a_step_depends_on():
     assert (config["lanes_count"], config["vehicles_count"]) == (5, 10)
 
 
-def test_it_steps_as_the_package_does():
-    ours = Highway(HighwayConfig())
-    theirs = gymnasium.make("highway-v0", config={"lanes_count": 5, "vehicles_count": 10})
-    obs, _ = ours.reset(seed=3)
-    expected, _ = theirs.reset(seed=3)
-    assert obs.shape == ours.observation_space.shape == (25,)
-    assert np.array_equal(obs, expected.ravel())
-    for action in (3, 3, 0, 1, 2, 3, 3, 3):
-        obs, reward, terminated, truncated, info = ours.step(action)
-        expected, expected_reward, over, _, package = theirs.step(action)
-        assert np.array_equal(obs, expected.ravel())
-        assert (reward, terminated, truncated) == (expected_reward, over, False)
-        assert info["events"] == {"crashes": float(package["crashed"])}
-        if over:
-            break
-
-
 REFUSED = [
     ({"lanes_count": 0}, "lanes_count must be at least 1; got 0"),
     ({"vehicles_count": -1}, "vehicles_count must not be negative; got -1"),

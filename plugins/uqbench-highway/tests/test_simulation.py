@@ -1,6 +1,5 @@
 """The simulation is the package's, to the last digits of sine and power, wherever it can get to."""
 
-import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +13,6 @@ from uqbench_highway import random
 from uqbench_highway.config import HighwayConfig
 from uqbench_highway.simulation import cars, control, drivers
 from uqbench_highway.simulation.collisions import collide
-from uqbench_highway.simulation.control import SLOWER
 from uqbench_highway.simulation.drivers import is_better
 from uqbench_highway.tools import compare_episodes
 from uqbench_highway.tools.compare_episodes import ROADS, TOLERANCE, Ours, distance, our_state
@@ -187,17 +185,3 @@ def test_random_numbers_are_numpys(seed):
     words = [(state["state"]["state"] >> 32 * k) & 0xFFFFFFFF for k in range(random.WORDS)]
     assert ours[: random.WORDS].tolist() == words
     assert ours[random.HALF_LEFT] == state["has_uint32"]
-
-
-def test_a_straight_drive_is_a_closed_form():
-    """Alone, slower by a step: dv/dt = (v* − v) / 0.6 by Euler's method, v* = 20."""
-    ours = Ours(HighwayConfig(vehicles_count=0, simulation_frequency=10))
-    ours.reset(0)
-    x = ours.motion[cars.X, 0]
-    for step in range(1, 4):
-        ours.step(SLOWER)
-        decay = 1 - 0.1 / 0.6
-        speed = 20 + 5 * decay ** (10 * step)
-        assert math.isclose(ours.motion[cars.SPEED, 0], speed, rel_tol=1e-12)
-        driven = sum(0.1 * (20 + 5 * decay**k) for k in range(10 * step))
-        assert math.isclose(ours.motion[cars.X, 0] - x, driven, rel_tol=1e-12)

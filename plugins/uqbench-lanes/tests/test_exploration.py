@@ -6,7 +6,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from uqbench.lanes import Clock, EpsilonGreedy, Uniform, epsilon_greedy, greedy, linear_schedule
+from uqbench.lanes import Clock, EpsilonGreedy, Uniform, epsilon_greedy, greedy
 
 RARE = 1e-6  # least p-value: a test of frequencies fails for one fresh seed in a million
 DRAWS = 60_000
@@ -36,11 +36,6 @@ def test_greedy_takes_the_highest_valid_value_and_of_equals_the_lowest_action(va
     assert greedy(torch.tensor(values), mask) == best
 
 
-def test_greedy_keeps_leading_dimensions() -> None:
-    values = torch.arange(24.0).view(2, 3, 4)
-    assert torch.equal(greedy(values), torch.full((2, 3), 3))
-
-
 def test_epsilon_zero_is_greedy_and_epsilon_one_never_looks_at_values() -> None:
     values = torch.randn(1000, 5, generator=torch.Generator().manual_seed(1))
     u = uniforms(1000)
@@ -65,12 +60,6 @@ def test_exploration_is_uniform_over_valid_actions(valid: list[bool]) -> None:
     assert stats.chisquare(found[allowed]).pvalue > RARE
 
 
-def test_masks_differ_by_lane() -> None:
-    valid = torch.eye(4, dtype=torch.bool).repeat(500, 1)
-    actions = epsilon_greedy(torch.zeros(2000, 4), uniforms(2000), 0.5, valid)
-    assert torch.equal(actions, torch.arange(4).repeat(500))
-
-
 @pytest.mark.parametrize("actions", [1, 2, 3, 5, 6, 7, 18, 100])
 def test_the_largest_uniform_number_below_one_gives_the_last_action(actions: int) -> None:
     """Rounding in single precision must not reach the action after the last."""
@@ -78,11 +67,6 @@ def test_the_largest_uniform_number_below_one_gives_the_last_action(actions: int
     valid = torch.cat([torch.ones(1, actions), torch.zeros(1, 2)], 1).bool()
     assert epsilon_greedy(torch.zeros(1, actions + 2), largest, 1.0, valid) == actions - 1
     assert epsilon_greedy(torch.zeros(1, actions), largest, 1.0) == actions - 1
-
-
-def test_exploring_and_choosing_where_to_are_independent() -> None:
-    """Were one number used for both, low ε would explore low actions only. One in a million."""
-    assert stats.chisquare(chosen(0.1, [1.0, 0.0, 0.0, 0.0])[1:]).pvalue > RARE
 
 
 def test_epsilon_greedy_replaces_actions_by_its_own_draws_with_a_decaying_epsilon() -> None:
@@ -95,11 +79,3 @@ def test_epsilon_greedy_replaces_actions_by_its_own_draws_with_a_decaying_epsilo
         expected = epsilon_greedy(values, Uniform(seeds, "explore", (1, 2)).at(t), epsilon)
         assert torch.equal(exploration.explore(greedy(values), exploration.noise()), expected)
         clock.advance()
-
-
-@pytest.mark.parametrize(
-    ("t", "expected"), [(0, 1.0), (100, 1.0), (101, 0.991), (150, 0.55), (200, 0.1), (10_000, 0.1)]
-)
-def test_schedule_waits_falls_linearly_and_stays(t: int, expected: float) -> None:
-    value = linear_schedule(torch.tensor(t), 1.0, 0.1, start=100, steps=100)
-    assert value.item() == pytest.approx(expected)

@@ -115,30 +115,6 @@ def test_a_lanes_initial_weights_depend_on_its_seed_only(ensemble: int | None) -
     assert len(drawn.unique(dim=0)) == 3 * (ensemble or 1)  # lanes and members start apart
 
 
-def trained(seeds: list[int], ensemble: int | None) -> tuple[list[Tensor], Tensor]:
-    """Parameters and loss after ten steps of Adam; lane data depend on the lane's seed only."""
-    made = initialized(seeds, ensemble)
-    optimizer = Adam(made.parameters(), 1e-2, 1e-8)
-    members = ensemble or 1
-    for t in range(10):
-        x = torch.cat([normal(members, 32, 2, 5, 5, seed=1000 * s + t).float() for s in seeds])
-        loss = (made(x) - x.mean((-1, -2, -3))[..., None]).square()
-        loss = loss.unflatten(0, (len(seeds), members)).flatten(1).mean(1)
-        optimizer.step(torch.autograd.grad(loss.sum(), optimizer.parameters))
-    return [parameter.detach() for parameter in made.parameters()], loss.detach()
-
-
-@pytest.mark.parametrize("ensemble", [None, 4])
-@pytest.mark.parametrize("seeds", [[8, 1, 2], [5, 8], list(range(10))])
-def test_training_of_a_lane_is_bit_identical_alone_and_among_others(ensemble, seeds):
-    alone, alone_loss = trained([8], ensemble)
-    together, together_loss = trained(seeds, ensemble)
-    lane = seeds.index(8)
-    assert torch.equal(together_loss[lane], alone_loss[0])
-    for stacked, single in zip(together, alone, strict=True):
-        assert torch.equal(stacked[lane], single[0])
-
-
 @pytest.mark.parametrize("width", [16, 300, 7])
 def test_adam_is_torchs_adam_and_goes_on_after_being_saved(width: int) -> None:
     start = normal(3, width).float()

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from commands import toy_plugin
 from uqbench_claims.cli import claims as claims_command
 
 import uqbench
@@ -17,16 +18,12 @@ from uqbench.api.session import Session
 from uqbench.errors import UqbenchError
 from uqbench.registry import local
 
-TOY = Path(__file__).parents[3] / "tests" / "toy"
-
 
 @pytest.fixture(scope="module")
 def toy():
     """The toy plugin, here and in the workers."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(TOY))
-        patch.setenv("PYTHONPATH", str(TOY))
-        patch.setenv("UQBENCH_PLUGINS", "toy,builtin,claims,leaderboard")
+        toy_plugin(patch, "toy,builtin,claims,leaderboard")
         yield
 
 
@@ -111,12 +108,6 @@ def test_verdicts_of_all_suites_are_those_of_the_command(out):
     assert found.as_json() in json.loads(shown.stdout)
     assert sum(found.verdicts.values()) == found.claims > 0
     assert len(uqbench.judge_claims(uqbench.Options("toy", out=out))) == found.claims
-
-
-def test_a_copy_of_the_runs_is_listed(out, tmp_path):
-    shutil.copytree(out, tmp_path / "all")
-    listed = uqbench.status(tmp_path / "all")
-    assert {(row["state"], row["step"]) for row in listed} == {("finished", 600)}
 
 
 def test_nothing_is_kept_where_no_folder_is_given(toy, tmp_path, monkeypatch):

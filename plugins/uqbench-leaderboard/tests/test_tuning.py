@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from commands import toy_plugin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from uqbench_leaderboard.tune import further, search, tune
@@ -87,9 +88,7 @@ RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 
 @pytest.fixture
 def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Options:
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    monkeypatch.setenv("UQBENCH_LOCAL", "[]")
+    toy_plugin(monkeypatch)
     (tmp_path / "agent.py").write_text(AGENT.replace("VERSION", "1"))
     toy = (TOY / "toy_uqbench" / "toy.toml").read_text().replace('name = "toy"', 'name = "hill"')
     toy, claims, _ = toy.partition("[[claims]]")

@@ -1,6 +1,5 @@
 """MinAtarLanes is the minatar package's games, bit for bit, over as many steps as it takes."""
 
-import copy
 import os
 import subprocess
 import sys
@@ -193,17 +192,6 @@ def test_an_invalid_action_is_refused_as_by_the_oracle(game: str, invalid: int) 
             env.step(action)
         messages.append(str(error.value))
     assert messages[0] == messages[1]
-
-
-def test_a_saved_state_is_a_copy() -> None:
-    env = lanes("asterix")
-    env.reset()
-    saved = env.state_dict()
-    kept = copy.deepcopy(saved)
-    for action in actions(50):
-        env.step(torch.from_numpy(action))
-    assert difference(saved, kept) is None
-    assert torch.equal(saved["obs"].view(torch.bool), lanes("asterix").reset()[0].flatten(1))
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32])

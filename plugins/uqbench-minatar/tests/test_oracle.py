@@ -42,23 +42,6 @@ def test_equals_the_minatar_package_step_by_step(game: str, sticky: float, rampi
     np.testing.assert_array_equal(handed_out, kept)  # later steps write into none of them
 
 
-def test_sticky_actions_repeat_the_last_action_with_their_probability() -> None:
-    """In Breakout, right then left: stuck, the paddle goes right again. 6 standard deviations of
-    2,000 draws: one in 10^8.
-    """
-    env = make("breakout", sticky_action_prob=0.25)
-    stuck = started = 0
-    for episode in range(2000):
-        env.reset(seed=episode)
-        first = int(env.step(3)[0][0].any(0).argmax())
-        second = int(env.step(1)[0][0].any(0).argmax())
-        if first == 5:  # the first action was not stuck at doing nothing, from column 4
-            started += 1
-            stuck += second == 6
-    assert abs(started / 2000 - 0.75) < 6 * (0.25 * 0.75 / 2000) ** 0.5
-    assert abs(stuck / started - 0.25) < 6 * (0.25 * 0.75 / started) ** 0.5
-
-
 NONE = [
     *(({"game": game}, "one of asterix, breakout") for game in ("pong", "Breakout", "")),
     *(({"sticky_action_prob": p}, r"must be in \[0, 1\]") for p in (-0.1, 1.1, float("nan"))),

@@ -8,6 +8,7 @@ import pytest
 import torch
 from gymnasium import spaces
 from torch import Tensor
+from torch.nn.functional import smooth_l1_loss
 from uqbench_posteriors.config import IDSConfig
 from uqbench_posteriors.ids_dqn import IDSQRDQN, information_ratio, normalized_noise
 
@@ -82,9 +83,8 @@ def test_one_update_is_that_of_another_program(same_step):
         a, going = int(batch["action"][0, b]), 0.0 if batch["terminated"][0, b] else 0.9
         reward = batch["reward"][0, b]
         for k in range(3):
-            error = predicted_heads[b, a, k] - (reward + going * heads[b, :, k].max())
-            huber = 0.5 * error**2 if error.abs() < 1 else error.abs() - 0.5
-            losses.append(huber / 3)
+            target = reward + going * heads[b, :, k].max()
+            losses.append(smooth_l1_loss(predicted_heads[b, a, k], target) / 3)
         for i, j in product(range(5), range(5)):
             u = reward + going * quantiles[b, chosen[b], j] - predicted_quantiles[b, a, i]
             losses.append(((i + 0.5) / 5 - (u < 0).float()) * u / 5)

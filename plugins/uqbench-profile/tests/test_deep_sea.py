@@ -130,14 +130,6 @@ def test_who_repeats_the_first_dive_that_paid_solves_a_sea_four_dives_later():
     assert (first + 1).double().mean().item() == pytest.approx(16, abs=3.1)
 
 
-def test_the_oracle_errs_once_in_half_of_the_diagonal() -> None:
-    env = DeepSea(DeepSeaConfig(size=14), range(500))
-    errors = 20 - scored(DeepSeaPSRL(info(env), range(500), NoConfig(), CPU), env, 20, "goals")
-    assert errors.max() <= 14
-    # binomial, n = 7,000: five standard deviations of a mean of 7 are 0.42
-    assert abs(errors.mean() - 7) < 0.42
-
-
 def test_noise_is_in_the_last_reward_alone_and_television_pays_noise_and_leads_left() -> None:
     env = make(2_000, size=3, noise=1.0)
     env.reset()

@@ -2,17 +2,16 @@
 
 import io
 import shutil
-from pathlib import Path
 
 import pytest
 import torch
+from commands import toy_plugin
 
 import uqbench
 from uqbench.agent import Agent
 from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.runner.train.exported_agents import exported_agent
 
-TOY = Path(__file__).parents[3] / "tests" / "toy"
 CPU = torch.device("cpu")
 
 
@@ -90,9 +89,7 @@ RUNS = {"methods": ["fast", "slow[forward=0.5]"], "tasks": "short", "seeds": 1}
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(TOY))
-        patch.setenv("PYTHONPATH", str(TOY))
-        patch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+        toy_plugin(patch)
         own = {"keep_agents": True, "progress": False, "out": tmp_path_factory.mktemp("keep")}
         yield uqbench.run("toy", **RUNS, workers=1, **own)
 

@@ -1,17 +1,16 @@
 """A loop that its owner keeps is recorded as a run is; a trained agent is evaluated alone."""
 
 import json
-from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
 import torch
+from commands import toy_plugin
 
 import uqbench
 from uqbench.errors import UqbenchError
 
-TOY = Path(__file__).parents[3] / "tests" / "toy"
 FORWARD = """\
 from uqbench.contract.agent import LoopAgent
 
@@ -36,9 +35,7 @@ class Forward(LoopAgent):
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch):
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("PYTHONPATH", str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    toy_plugin(monkeypatch)
 
 
 def corridor():

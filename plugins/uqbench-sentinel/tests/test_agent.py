@@ -30,7 +30,7 @@ from uqbench.agent import EnvironmentInfo
 from uqbench.environment import TimeLimit
 from uqbench.lanes import Clock
 from uqbench.registry import Host
-from uqbench.risk import CVaR, Expectation, Wang, additive, compose
+from uqbench.risk import CVaR, Expectation, Wang, compose
 from uqbench.risk import additive as additive_risk
 from uqbench.suites import read_suites
 from uqbench.testing.same_bits import same
@@ -135,10 +135,15 @@ def member_laws(network: Any, lane: int, a: int, obs: Tensor) -> Tensor:
     return torch.stack([member_logits(network, lane, k, a, obs) for k in range(3)]).softmax(-1)
 
 
-@pytest.mark.parametrize("epistemic", [CVaR(0.6), Expectation()], ids=str)
-def test_the_composite_risk_is_lines_16_to_20_by_hand(epistemic):
-    """At levels where every member counts, by its weight."""
-    agent = make([3, 4], ftrl_lambda=2.0, risk=compose(epistemic, CVaR(0.25)))
+FTRL = [
+    (CVaR(0.6), {}), (Expectation(), {}), (CVaR(0.25), {"ftrl_use": "scale", "ftrl_sign": 1}),
+    (CVaR(0.25), {"ftrl_use": "scale-k", "ftrl_sign": 1})]  # fmt: skip
+
+
+@pytest.mark.parametrize(("epistemic", "use"), FTRL)
+def test_the_composite_risk_is_lines_16_to_20_by_hand(epistemic, use):
+    """At levels where every member counts, by its weight; and with weights as factors of equals."""
+    agent = make([3, 4], ftrl_lambda=2.0, risk=compose(epistemic, CVaR(0.25)), **use)
     train(agent, [3, 4], 60)
     obs = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0))
     given = agent.composite(obs)
@@ -146,21 +151,11 @@ def test_the_composite_risk_is_lines_16_to_20_by_hand(epistemic):
         laws = member_laws(agent.online, lane, a, obs[lane, m])
         mixture = laws.mean(0)
         loss = (laws * (laws / mixture).log()).sum(-1)
-        weights = (-2.0 * loss).exp() / (-2.0 * loss).exp().sum()
-        expected = epistemic(torch.stack([CVaR(0.25)(agent.support, law) for law in laws]), weights)
+        weights = (2.0 * use.get("ftrl_sign", -1) * loss).softmax(-1)
+        values = torch.stack([CVaR(0.25)(agent.support, law) for law in laws])
+        factor = {"scale": 1, "scale-k": 3}.get(use.get("ftrl_use"))
+        expected = epistemic(values, weights) if not factor else (factor * weights * values).min()
         torch.testing.assert_close(given[lane, m, a], expected, atol=1e-4, rtol=1e-4)
-
-
-@pytest.mark.parametrize(("use", "factor"), [("scale", 1), ("scale-k", 3)])
-def test_weights_as_factors_by_hand(use, factor):
-    agent = make([3], ftrl_use=use, ftrl_sign=1)
-    train(agent, [3], 60)
-    obs = torch.randn(4, generator=torch.Generator().manual_seed(0))
-    laws = member_laws(agent.online, 0, 1, obs)
-    loss = (laws * (laws / laws.mean(0)).log()).sum(-1)
-    values = torch.stack([CVaR(0.25)(agent.support, law) for law in laws])
-    worst = (factor * loss.softmax(-1) * values).min().item()  # CVaR_¼ of three equal atoms
-    assert agent.composite(obs[None, None])[0, 0, 1].item() == pytest.approx(worst, abs=1e-4)
 
 
 @pytest.mark.parametrize("minibatch", ["per_member", "shared"])
@@ -241,13 +236,6 @@ def test_uncertainty_is_the_law_of_total_variance_of_the_marginal():
     total = between + stated.aleatoric_var
     torch.testing.assert_close(total, square - mean**2, rtol=1e-3, atol=1e-2)
     assert (stated.epistemic_var > 0).all()
-
-
-def test_a_risk_neutral_member_alone_is_a_categorical_dqn():
-    """K = 1 and no risk: the composite is the mean return."""
-    agent = make([3], members=1, risk=additive(Expectation()))
-    obs = torch.randn(1, 5, 4)
-    torch.testing.assert_close(agent.composite(obs), agent.uncertainty(obs).mean)
 
 
 # --- lanes, resuming, what all agents do -------------------------------------------------------

@@ -53,32 +53,6 @@ def test_values_and_gains_equal_brute_force_over_deterministic_policies():
         assert best == pytest.approx(max(gains).item(), abs=1e-12)
 
 
-def test_the_optimal_gain_waits_for_what_is_six_steps_away():
-    """Back to the start pays .1 at once; six steps on pay 1 together, a sixth a step."""
-    transitions = torch.zeros(6, 2, 6, dtype=torch.float64)
-    transitions[:, 0, 0] = 1
-    transitions[range(6), 1, [1, 2, 3, 4, 5, 0]] = 1
-    rewards = torch.zeros_like(transitions)
-    rewards[:, 0, 0], rewards[5, 1, 0] = 0.1, 1
-    mdp = planning.MDP(transitions, rewards, torch.ones(6, 2, dtype=torch.bool))
-    assert planning.optimal_gain(mdp).item() == pytest.approx(1 / 6)
-
-
-def test_actions_that_are_not_available_are_not_planned_with_but_valued():
-    """Two states; in state 1 an action that pays 100 is not available."""
-    transitions = torch.zeros(2, 2, 2, dtype=torch.float64)
-    transitions[:, 0, 1] = transitions[:, 1, 0] = 1
-    rewards = torch.zeros_like(transitions)
-    rewards[1, 0, 1], rewards[1, 1, 0] = 1, 100
-    both = torch.ones(2, 2, dtype=torch.bool)
-    masked = both.clone()
-    masked[1, 1] = False
-    values = planning.policy_iteration(planning.MDP(transitions, rewards, masked), 0.5)
-    assert values.tolist() == [[1.0, 0.5], [2.0, 100.5]]
-    free = planning.policy_iteration(planning.MDP(transitions, rewards, both), 0.5)
-    assert free[0, 0].item() == pytest.approx(50 / 0.75)
-
-
 def test_equally_good_actions_do_not_make_it_cycle():
     """Every step pays 0.1: all policies are as good, but for rounding. It would never stop."""
     mdps = random_mdps(200, states=12)

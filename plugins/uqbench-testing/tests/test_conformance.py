@@ -6,7 +6,6 @@ import os
 import re
 import runpy
 import sys
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,15 +34,11 @@ from uqbench_ube.deep.ube_dqn import UBEDQN
 from uqbench_ube.deep.windows import Windows
 
 from uqbench.agent import Agent, EnvironmentInfo, Step, Uncertainty, observation_shape
-from uqbench.builtin.configs import UniformRandomConfig
-from uqbench.builtin.trivial import UniformRandom
 from uqbench.config import Steps
 from uqbench.errors import UqbenchError
-from uqbench.lanes import Capturable, Clock, Normal, Uniform, epsilon_greedy, greedy
+from uqbench.lanes import Capturable, Clock, Uniform, epsilon_greedy, greedy
 from uqbench.registry import Host
 from uqbench.registry.load_host import load_host
-from uqbench.runner.train.loop import interact
-from uqbench.runner.train.recorder import Recorder
 from uqbench.suites import make_plan, read_suites
 
 CALLS = itertools.count()
@@ -403,34 +398,11 @@ def test_a_planted_posterior_reaches_its_nominal_coverage(kind, status):
     assert result.status == status
 
 
-class ClipsOverLanes(Linear):
-    def observe(self, step):
-        super().observe(step)
-        self.weights = self.weights * (1 - 1e-4 * self.weights.norm())
-
-
-class SeedsOfTheFirst(Linear):
-    def __init__(self, info, seeds, config, device):
-        super().__init__(info, seeds, config, device)
-        normal = Normal([seeds[0]] * len(seeds), "weights", (self.weights[0].numel(),), device)
-        self.weights += 0.01 * normal.at(0).view_as(self.weights).float()
-
-
 class RestoresGlobalState(Linear):
     def draws(self):
         with torch.random.fork_rng():
             torch.manual_seed(self.t)
             return torch.rand_like(super().draws())
-
-
-class TargetNotSaved(Linear):
-    def observe(self, step):
-        if self.t % 20 == 0:
-            self.target = self.weights.clone()
-        self.weights, own = self.target, self.weights
-        best = self.values(step.next_obs).amax(-1) * ~step.terminated
-        self.weights = own
-        super().observe(replace(step, reward=step.reward + 0.5 * best))
 
 
 class ForgetsItsMetric(Linear):
@@ -444,12 +416,6 @@ class ForgetsItsMetric(Linear):
 
     def metrics(self):
         return {**super().metrics(), "seen": self.seen + torch.zeros_like(self.error)}
-
-
-class LearnsByTheClock(Linear):
-    def observe(self, step):
-        super().observe(step)
-        self.weights = self.weights * (1 - 1e-3 * (time.perf_counter() % 1))
 
 
 class LeaksLate(Linear):
@@ -485,13 +451,9 @@ def _hundredths(said):
 
 
 FAULTS: dict[str, tuple[Any, str]] = {
-    "decay by the norm over all lanes": (ClipsOverLanes, "agent-lanes"),
-    "every lane from the first seed": (SeedsOfTheFirst, "agent-lanes"),
     "global state, put back": (RestoresGlobalState, "agent-lanes"),
     "policy ignores masks": (given(Linear, policy=lambda obs, valid=None: (obs,)), "agent-masks"),
-    "target not saved": (after(TargetNotSaved, state_dict=_without("target")), "agent-checkpoint"),
     "metric not saved": (after(ForgetsItsMetric, state_dict=_without("seen")), "agent-checkpoint"),
-    "learns by the clock": (LearnsByTheClock, "agent-repeats"),
     "hundredths of the reward": (after(Linear, uncertainty=_hundredths), "uncertainty-values"),
     "lanes leak from step 500": (LeaksLate, "agent-lanes"),
     "tensors kept from step 300": (KeepsLate, "agent-buffers"),
@@ -732,33 +694,6 @@ def test_windows_of_n_steps_never_cross_two_actors():
     assert min(second) >= 100
     crossed, _ = targets_by_actor(CrossedWindows)
     assert max(crossed) >= 100
-
-
-def test_what_actors_see_and_earn_is_that_of_each_environment_alone():
-    def run(actors: int, first: int) -> Any:
-        info = RotatingPixels.info(actors=actors)
-        recorder = Recorder(1, 60 * actors, (), CPU, 0.9, actors=actors)
-        agent = Repeats(info, [1], UniformRandomConfig(), CPU)
-        env = RotatingPixels(actors, first)
-        positions = list(interact(agent, env, 60 * actors, recorder, actors=actors))
-        assert [position.step for position in positions] == list(range(actors, 61 * actors, actors))
-        return recorder.record({}), recorder.finish()[0][1]
-
-    totals, together = run(3, 4)
-    alone = [run(1, 4 + actor) for actor in range(3)]
-    assert totals["reward"][0] == sum(total["reward"][0] for total, _ in alone)
-    for name in ("length", "return", "discounted_return"):
-        apart = sorted(value for _, episodes in alone for value in episodes[name])
-        assert sorted(together[name]) == apart
-    ends = sorted(3 * step for _, episodes in alone for step in episodes["step"])
-    assert sorted(together["step"]) == ends
-
-
-class Repeats(UniformRandom):
-    """The same action always."""
-
-    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        return torch.ones(obs.shape[:2], dtype=torch.int64)
 
 
 @pytest.mark.parametrize("learn_period", [1, 2, 3, 5, 6, 7])

@@ -272,19 +272,15 @@ def variance(values, probabilities, dim):
 
 
 class SaysCoherent(SoftWorst):
-    coherent, monotone = True, False
+    coherent, monotone, power = True, False, 1.0
 
     def __call__(self, values, probabilities, dim=-1):
-        risk = self.weight * variance(values, probabilities, dim)
+        risk = self.weight * variance(values, probabilities, dim) ** self.power
         return super().__call__(values, probabilities, dim) - risk
 
 
-class NoGradient(SoftWorst):
-    monotone = False
-
-    def __call__(self, values, probabilities, dim=-1):
-        risk = self.weight * variance(values, probabilities, dim).sqrt()
-        return super().__call__(values, probabilities, dim) - risk
+class NoGradient(SaysCoherent):
+    coherent, power = False, 0.5
 
 
 class Narrow(Above):

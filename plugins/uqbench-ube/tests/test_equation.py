@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch import Tensor
 from uqbench_ube.equation import iterate_uncertainty, solve_uncertainty, uncertainty_backup
 from uqbench_ube.local import Moments, count, dirichlet_moments, plain, ratio
 
@@ -164,77 +163,16 @@ def test_without_the_division_it_is_no_bound_and_the_ratio_is_tight():
     assert plain(moments, q_max, 1.0).item() < 0.6 * sampled
 
 
-def test_with_dirichlet_posteriors_the_ratio_is_successors_over_counts():
+def test_with_dirichlet_posteriors_ratios_are_successors_over_counts_and_plain_is_variance():
     counts = 0.3 + torch.rand(4, 3, 5, generator=torch.Generator().manual_seed(1)).double()
     moments = dirichlet_moments(counts, torch.full((4, 3), 0.25, dtype=torch.float64))
     expected = 0.25 + 0.81 * 100 * 4 / (counts.sum(-1) + 1)
     torch.testing.assert_close(ratio(moments, 10.0, 0.9), expected)
+    added = 0.81 * 100 * moments.transition_var.sum(-1)
+    torch.testing.assert_close(plain(moments, 10.0, 0.9), 0.25 + added)
 
 
 def test_excluded_successors_add_nothing_and_counts_are_over_visits():
     moments = Moments(torch.zeros(1, 1), torch.tensor([[[0.0, 1.0]]]), torch.zeros(1, 1, 2))
     assert ratio(moments, 5.0, 0.9).item() == 0
     assert count(torch.tensor([[4.0, 1.0, 0.0]]), 3.0).tolist() == [[2.25, 9.0, torch.inf]]
-
-
-# -- a toy process with closed forms ------------------------------------------------------------
-
-DISCOUNT, REWARD = 0.99, 100.0
-ALPHA, BETA = torch.tensor([0.7, 0.6]).double(), torch.tensor([0.5, 0.4]).double()
-"""The posterior: either value with probability 1/2, both independent."""
-
-
-def toy() -> tuple[Tensor, Tensor, Tensor]:
-    """Start →(α) middle →(β) goal, which pays; else the fourth state, the end.
-
-    Returns:
-        Mean transitions, their variances ``[S, 1, S]``, and the posterior's values of the states.
-    """
-    mean, var = torch.zeros(4, 1, 4).double(), torch.zeros(4, 1, 4).double()
-    for state, p in enumerate([ALPHA, BETA]):
-        mean[state, 0, state + 1], mean[state, 0, 3] = p.mean(), 1 - p.mean()
-        var[state, 0, [state + 1, 3]] = p.var(correction=0)
-    a, b = torch.cartesian_prod(ALPHA, BETA).unbind(-1)
-    middle = DISCOUNT * b * REWARD
-    return mean, var, torch.stack([DISCOUNT * a * middle, middle, torch.full_like(a, REWARD)], -1)
-
-
-def solve_toy(local: list[float]) -> list[float]:
-    mean, _, _ = toy()
-    padded = torch.tensor([*local, 0.0, 0.0]).double()[:, None]
-    return solve_uncertainty(padded, torch.ones(4, 1).double(), mean, DISCOUNT)[:2, 0].tolist()
-
-
-def test_the_toys_bound_from_the_variance_of_the_mean_values():
-    """Local terms ``γ² Var_p[Σ p V̄]``: E[α] where the exact one has E[α²]."""
-    g, r = DISCOUNT, REWARD
-    middle = g * 0.45 * r
-    u = solve_toy([g**2 * 0.0025 * middle**2, g**2 * 0.0025 * r**2])
-    expected = [g**4 * r**2 * (0.0025 * 0.45**2 + 0.65 * 0.0025), g**2 * r**2 * 0.0025]
-    assert u == pytest.approx(expected)
-    assert u[0] > toy()[2].var(0, correction=0)[0]
-
-
-def test_the_toys_exact_equation():
-    """Less ``γ² E_p[Var_{s'∼p}(V − V̄)]`` the solution is the posterior variance itself."""
-    g, r = DISCOUNT, REWARD
-    middle, middle_var = g * 0.45 * r, g**2 * r**2 * 0.0025
-    within = (ALPHA * (1 - ALPHA)).mean().item() * middle_var
-    u = solve_toy([g**2 * (0.0025 * middle**2 - within), middle_var])
-    assert u == pytest.approx(toy()[2].var(0, correction=0)[:2].tolist())
-    expected = g**4 * r**2 * ((0.425 * 0.205) - (0.65 * 0.45) ** 2), g**2 * r**2 * 0.0025
-    assert u == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("form", "first", "second"),
-    [(ratio, 0.0025 / (0.65 * 0.35), 0.0025 / (0.45 * 0.55)), (plain, 2 * 0.0025, 2 * 0.0025)],
-)
-def test_the_toys_bounds_with_q_max(form, first, second):
-    mean, var, values = toy()
-    scale = DISCOUNT**2 * REWARD**2
-    local = form(Moments(torch.zeros(4, 1).double(), mean, var), REWARD, DISCOUNT)[:2, 0].tolist()
-    assert local == pytest.approx([scale * first, scale * second])
-    u = solve_toy(local)[0]
-    assert u == pytest.approx(scale * (first + 0.65 * DISCOUNT**2 * second))
-    assert u > values.var(0, correction=0)[0]

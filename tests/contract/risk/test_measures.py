@@ -160,21 +160,6 @@ def test_var_takes_ten_times_a_tenth_for_what_it_is():
         assert VaR(k / 10)(values, torch.full((10,), 0.1, dtype=torch.float64)).item() == k - 1
 
 
-def test_evar_of_two_atoms_is_the_mean_of_the_farthest_law_allowed():
-    """The lowest mean of Q = (q, 1 − q) with KL(Q ‖ (p, 1 − p)) = −ln α, q found on a fine grid."""
-    p, alpha = 0.3, 0.6
-    q = torch.linspace(p, 1, 2_000_001, dtype=torch.float64)[:-1]
-    farthest = q[q * (q / p).log() + (1 - q) * ((1 - q) / (1 - p)).log() <= -math.log(alpha)].max()
-    given = EVaR(alpha)(torch.tensor([10.0, -2.0]).double(), torch.tensor([1 - p, p]).double())
-    assert given.item() == pytest.approx((10 - 12 * farthest).item(), abs=1e-4)
-
-
-def test_evar_is_the_worst_value_where_that_is_likely_enough():
-    mass = torch.tensor([0.3, 0.7], dtype=torch.float64)
-    given = EVaR(0.25)(torch.tensor([-4.0, 1.0], dtype=torch.float64), mass)
-    assert given.item() == pytest.approx(-4, abs=1e-6)
-
-
 @examples
 @given(drawn=laws, alpha=st.sampled_from([0.05, 0.25, 0.5, 0.9]))
 def test_worst_is_below_evar_below_cvar_below_var_and_mean(drawn, alpha):
@@ -183,15 +168,6 @@ def test_worst_is_below_evar_below_cvar_below_var_and_mean(drawn, alpha):
     mean = Expectation()(values, mass).item()
     assert values.min() - 1e-6 <= evar <= cvar + 1e-6
     assert cvar <= min(var, mean) + 1e-9
-
-
-def test_var_is_not_superadditive_and_a_std_is_not_monotone():
-    """Why they do not say that they are coherent."""
-    a, b = torch.tensor([-10.0, 0, 0, 0, 0]), torch.tensor([0.0, -10, 0, 0, 0])
-    risk = VaR(0.3)
-    assert risk.of_quantiles(a + b) < risk.of_quantiles(a) + risk.of_quantiles(b)
-    low, high = torch.tensor([0.0, 0, 0, 1]), torch.tensor([0.0, 0, 0, 100])
-    assert MeanStd(1.0).of_quantiles(high) < MeanStd(1.0).of_quantiles(low)
 
 
 SMOOTH = CVaR(0.37), Wang(0.2), EVaR(0.37), ProportionalHazard(0.4), MeanStd(0.7), Expectation()

@@ -3,12 +3,12 @@
 import re
 from collections import UserDict
 from dataclasses import replace
-from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
 import torch
+from commands import toy_plugin
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from planted import after
@@ -26,7 +26,6 @@ from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.guards import STRIDE, GuardedLanes
 from uqbench.suites import read_suites
 
-TOY = Path(__file__).parents[2] / "toy"
 BOX = spaces.Box(-1, 1, (2,))
 FIVE = np.zeros(2, np.float32), 0.5, False, False
 """What a good step returns, but for its info."""
@@ -105,8 +104,7 @@ BAD = {
 @pytest.fixture
 def stored(tmp_path, monkeypatch):
     """``stored(made)``: the stored runs of two seeds in an environment, interleaved."""
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    toy_plugin(monkeypatch)
 
     def stored(made):
         host = Host.load()

@@ -40,18 +40,6 @@ class Honest(Estimator):
         return PredictiveUncertainty(total, 1 * total, none, probs, "nats", score=2 * total)
 
 
-class StandardizesInPlace(Honest):
-    def fit(self, data, reference_model, steps):
-        super().fit(data, reference_model, steps)
-        data.inputs.sub_(self.center).div_(self.scale)
-        data.targets.zero_()
-
-    def predict(self, inputs):
-        said = super().predict(inputs)
-        inputs.sub_(self.center).div_(self.scale)
-        return said
-
-
 class ChangesItsProblem(Honest):
     def __init__(self, problem, seeds, config: Config, device):
         super().__init__(problem, seeds, config, device)
@@ -105,15 +93,9 @@ class SaysOnePart(Honest):
         return replace(said, total=total, aleatoric=total, probs=probs)
 
 
-class ComputesInDouble(Honest):
-    def __init__(self, problem, seeds, config: Config, device):
-        super().__init__(problem, seeds, config, device)
-        torch.set_default_dtype(torch.float64)
-
-
 MISTAKES = {
-    StandardizesInPlace: "", ChangesItsProblem: "", ChangesItsSeeds: "", AppendsToItsConfig: "",
-    WritesLater: "its threads", SaysOnePart: "", ComputesInDouble: "torch's default dtype",
+    ChangesItsProblem: "", ChangesItsSeeds: "", AppendsToItsConfig: "",
+    WritesLater: "its threads", SaysOnePart: "",
 }  # fmt: skip
 """Each with what it changes in its process, which is then replaced."""
 
@@ -142,7 +124,6 @@ def test_a_mistake_leaves_results_alone_or_the_process_is_replaced(made, tmp_pat
     honest, fit, notices = results(tmp_path / "honest", Honest)
     assert (fit, notices) == ([True, True], [])
     mistaken, fit, notices = results(tmp_path / "mistaken", made)
-    torch.set_default_dtype(torch.float32)
     assert mistaken == honest
     changed = MISTAKES[made]
     assert fit[0] is (not changed)

@@ -57,18 +57,18 @@ def recorded(outcomes: list[Outcome], at: tuple[int, ...] = ()) -> Any:
     return made
 
 
-def replayed(outcomes: list[Outcome], lane: int) -> list[tuple[int, str, int, float, float]]:
-    """Episodes (step, end, length, return, falls) of a lane, by a loop over its steps."""
-    episodes, began, collected, falls = [], 0, 0.0, 0.0
+def replayed(outcomes: list[Outcome], stream: int, actors: int = 1, discount: float = 1.0) -> Any:
+    """Episodes of an actor (step, end, length, returns, falls), by a loop over its steps."""
+    episodes, began, sums = [], 0, np.zeros(3)
     for t, step in enumerate(outcomes, start=1):
-        collected += step.reward[lane].item()
-        falls += step.events["falls"][lane].item()
-        if step.terminated[lane] or step.truncated[lane]:
-            end = "terminated" if step.terminated[lane] else "truncated"
-            episodes.append((t, end, t - began, collected, falls))
-            began, collected, falls = t, 0.0, 0.0
-    if left := len(outcomes) - began:
-        episodes.append((len(outcomes), "unfinished", left, collected, falls))
+        reward, falls = step.reward[stream].item(), step.events.get("falls", step.reward)
+        power = discount ** np.int64(t - 1 - began)
+        sums += [reward, power * reward, falls[stream].item()]
+        over = step.terminated[stream], step.truncated[stream], t == len(outcomes)
+        if any(over):
+            end = ("terminated", "truncated", "unfinished")[over.index(True)]
+            episodes.append((t * actors, end, t - began, *sums.tolist()))
+            began, sums = t, np.zeros(3)
     return episodes
 
 
@@ -87,7 +87,7 @@ def test_episodes_and_totals_are_those_of_a_loop_over_the_steps_of_a_lane(steps)
         for name in ("falls", "crashes"):
             count = sum(step.events[name][lane].item() for step in outcomes)
             assert totals[f"events/{name}"][lane] == episodes[f"event_{name}"].sum() == count
-        columns = ("step", "end", "length", "return", "event_falls")
+        columns = ("step", "end", "length", "return", "discounted_return", "event_falls")
         found = list(zip(*(episodes[name] for name in columns), strict=True))
         assert found == replayed(outcomes, lane)
         assert set(episodes["phase"]) == {"training"}
@@ -113,25 +113,18 @@ def test_blocks_have_the_bits_of_one_step_after_another(ends, actors, at_once, m
     rewards[:300][generator.random((300, streams)) < 0.5] = -0.0
     terminated, truncated = generator.random((2, steps, streams)) < ends
     made = Recorder(LANES, steps * actors, (), CPU, discount, actors=actors)
-    expected: list[list[tuple[int, str, int, float, float]]] = [[] for _ in range(LANES)]
-    began, sums = np.zeros(streams, int), np.zeros((2, streams))
-    for t, reward in enumerate(rewards):
-        given = (torch.from_numpy(values[t]) for values in (rewards, terminated, truncated))
-        made.step(outcome(*given))
-        for stream in range(streams):
-            sums[:, stream] += [reward[stream], discount ** (t - began[stream]) * reward[stream]]
-            over = terminated[t, stream], truncated[t, stream], t == steps - 1
-            if any(over):
-                end = ("terminated", "truncated", "unfinished")[over.index(True)]
-                length = int(t + 1 - began[stream])
-                episode = ((t + 1) * actors, end, length, *sums[:, stream].tolist())
-                expected[stream // actors].append(episode)
-                began[stream], sums[:, stream] = t + 1, 0
-    columns = "step", "end", "length", "return", "discounted_return"
+    given = zip(*map(torch.from_numpy, (rewards, terminated, truncated)), strict=True)
+    outcomes = [outcome(*of) for of in given]
+    for step in outcomes:
+        made.step(step)
+    columns, totals = ("step", "end", "length", "return", "discounted_return"), made.record({})
     for lane, (_, episodes) in enumerate(made.finish()):
+        assert totals["reward"][lane] == pytest.approx(episodes["return"].sum())  # of all actors
         found = list(zip(*(episodes[name].tolist() for name in columns), strict=True))
-        expected[lane].sort(key=lambda episode: episode[1] == "unfinished")
-        assert repr(found) == repr(expected[lane])  # tells −0.0 from 0.0
+        own = range(lane * actors, (lane + 1) * actors)
+        expected = [e[:5] for one in own for e in replayed(outcomes, one, actors, discount)]
+        expected.sort(key=lambda episode: (episode[1] == "unfinished", episode[0]))
+        assert repr(found) == repr(expected)  # tells −0.0 from 0.0
 
 
 def test_a_run_without_steps_has_empty_columns():

@@ -129,32 +129,6 @@ def test_conformalized_quantiles_are_those_of_crepes(table):
     assert np.allclose(own, ends + np.array([-moved, moved]), atol=1e-12)
 
 
-def test_conformalized_quantiles_are_those_of_mapie(table):
-    regression = pytest.importorskip("mapie.regression")
-    estimator, boosted, held, test = conformal(table)
-
-    class Quantile(HistGradientBoostingRegressor):
-        """A boosted quantile that is fitted already."""
-
-        def __init__(self, at: int) -> None:
-            super().__init__()
-            self.at, self.fitted_ = at, True
-
-        def __sklearn_is_fitted__(self) -> bool:
-            return True
-
-        def predict(self, x: np.ndarray) -> np.ndarray:
-            said = boosted.predict(torch.from_numpy(x)[None].float())
-            return (said.mean if self.at == 2 else said.interval[..., self.at])[0].numpy()
-
-    theirs = regression.ConformalizedQuantileRegressor(
-        [Quantile(0), Quantile(1), Quantile(2)], confidence_level=0.9, prefit=True
-    )
-    theirs.conformalize(held.inputs[0].numpy(), held.targets[0].double().numpy())
-    _, ends = theirs.predict_interval(test[0].numpy(), symmetric_correction=True)
-    assert np.allclose(estimator.predict(test).interval[0].numpy(), ends[..., 0], atol=1e-9)
-
-
 def test_an_interval_that_holds_too_much_moves_inwards(toy):
     """The 18th smallest of 19 distances outside, |y| − 3, is −1: 90 % sets end at ±2."""
 

@@ -74,13 +74,6 @@ def test_a_figure_with_a_link_or_an_image_is_refused(mark, encoding):
         render.svg(figure(mark, **{encoding: "url"}))
 
 
-def test_ids_are_those_of_the_figure_since_several_share_a_page():
-    one, other = (render.svg(figure(), prefix=name) for name in ("a-", "b-"))
-    assert 'id="a-hostile-0"' in one
-    assert "url(#a-hostile-0)" in one
-    assert 'id="b-hostile-0"' in other
-
-
 def test_the_command_writes_files_and_names_what_a_board_lacks(tmp_path, monkeypatch, capsys):
     def run(*what: str) -> tuple[int, str]:
         arguments = ["uqbench", "plot", str(FOLDER), "--to", str(tmp_path), "--what", *what]
@@ -163,16 +156,6 @@ def check(placed, size):
             assert distance(box, point) < min(others, default=np.inf), name
 
 
-@pytest.mark.parametrize("many", [1, 2, 5, 12, 22])
-def test_no_name_covers_another_or_is_nearest_to_anothers_point(many):
-    generator = np.random.default_rng(many)
-    for share in (1.0, 0.05):  # all over the panel, and in one corner of it
-        at = share * generator.random((many, 2)) * SIZE
-        points = pd.DataFrame({"method": [f"method-{i}" for i in range(many)]})
-        points["x"], points["y"] = at[:, 0], at[:, 1]
-        check(label_positions(points, SIZE), SIZE)
-
-
 def test_names_of_few_points_stand_beside_them_and_across_no_bar():
     points = pd.DataFrame({"method": ["a", "b"], "x": [80.0, 320.0], "y": [240.0, 60.0]})
     placed = label_positions(points, SIZE)
@@ -213,11 +196,3 @@ def test_points_are_drawn_where_their_names_are_placed_beside_them():
     assert set(drawn) == set(placed.index)
     for name, point in drawn.items():
         assert point == pytest.approx(tuple(placed.loc[name, ["x", "y"]]), abs=0.1), name
-
-
-def test_trust_has_coverage_of_methods_alone_and_one_baseline_of_a_kind():
-    data, level = trust.frame(StoredBoard.read(BOARDS / "minatar" / "quick").leaderboard, "mean")
-    assert level == 0.9
-    assert data.loc[data["role"] != "method", "y"].isna().all()
-    assert list(data.loc[data["role"] != "method", "method"]) == ["uniform-random"]
-    assert (data["role"] == "method").sum() == 5

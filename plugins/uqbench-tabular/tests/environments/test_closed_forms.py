@@ -13,7 +13,6 @@ from uqbench_tabular.environments.deep_sea import LEFT, RIGHT, deep_sea, make_la
 from uqbench_tabular.environments.ground_truth import optimal_q
 from uqbench_tabular.environments.prior_mdp import prior_mdp
 from uqbench_tabular.environments.wide_narrow import wide_narrow
-from uqbench_tabular.planning import optimal_gain
 
 # -- the chain -----------------------------------------------------------------------------------
 
@@ -95,13 +94,6 @@ def test_going_right_for_ever_has_no_regret_in_any_step_of_deepsea():
     sea.reset()
     right = torch.full((20,), RIGHT)
     assert not any(sea.step(right).events["regret"].any() for _ in range(300))
-
-
-@pytest.mark.parametrize("states", [3, 20, 40])
-def test_right_stays_optimal_up_to_forty_states(states):
-    world = deep_sea(DeepSeaConfig(states=states))
-    assert world.oracle().tolist() == [RIGHT] * states
-    assert world.oracle_gain() == pytest.approx(optimal_gain(world.mdp).item())
 
 
 # -- WideNarrow ----------------------------------------------------------------------------------
