@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from planted_procedure import matrices, pairing
+from planted_procedure import PAIRED, matrices
 
 from uqbench.statistics.location import Location
 from uqbench.statistics.quantiles import t_tail
@@ -55,7 +55,7 @@ def by_student(folder, family):
     """Whether Student's t, without Hall's correction, has a pair apart at .05/family."""
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     tasks = sorted(manifest["task_versions"])
-    paired = pairing(manifest["suite"]["name"])
+    paired = PAIRED[manifest["paired"]]
     known = measure(matrices(folder, tasks), manifest["ranks_by"], None, paired=paired)
 
     def found(pair):

@@ -15,7 +15,6 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,21 +26,14 @@ from uqbench_leaderboard.error_rates import RANK, is_above
 
 from uqbench.boards.leaderboard import COMPARED
 from uqbench.contract.claim import Paired
-from uqbench.registry.plugins import Host
 from uqbench.statistics.bounded import Ranges, scaled
 from uqbench.statistics.levels import ALPHA
 from uqbench.suites.metrics import Metric, NormalizationConstants
-from uqbench.suites.reading import read_suites
 
 TABLE = Path(__file__).with_suffix(".csv")
 BOARDS = Path(__file__).parents[1] / "leaderboards"
+PAIRED: dict[bool | str, Paired] = {False: "", True: "seeds", "runs": "runs"}
 Matrix = NDArray[np.float64]
-
-
-@cache
-def pairing(suite: str) -> Paired:
-    """What the methods of a suite have in common."""
-    return read_suites(Host.load(), check=()).suite(suite).pairing
 
 
 def matrices(folder: Path, tasks: Sequence[str]) -> dict[str, Matrix]:
@@ -83,7 +75,7 @@ def rates(folder: Path) -> dict[str, str]:
         wrong = module.error_rates(
             compared,
             manifest["ranks_by"],
-            paired=pairing(manifest["suite"]["name"]),
+            paired=PAIRED[manifest["paired"]],
             ranks=manifest["budget"]["ranks"],
             ranges=ranges(manifest, tasks),
             baselines=[name for name in compared if roles[name] == "trivial"],

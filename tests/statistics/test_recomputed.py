@@ -67,8 +67,8 @@ def difference(a, b, statistic, paired):
     """The difference, its squared error, degrees of freedom and skewness."""
     equal = 1e-12 * max(np.abs(a).max(), np.abs(b).max())
     one, two = (contributions(of, statistic) for of in (a, b))
-    if paired:
-        gaps = (one.mean(axis=1) - two.mean(axis=1))[:, None]
+    if paired:  # "runs", or true: by seeds with all their tasks
+        gaps = one - two if paired == "runs" else (one.mean(axis=1) - two.mean(axis=1))[:, None]
         v, w, third = moments(gaps, equal, kept(a, statistic))
     else:
         v1, w1, t1 = moments(one, equal, kept(a, statistic))
@@ -90,7 +90,7 @@ def ends(d, v, f, a, alpha):
 def mean(values, statistic, paired):
     """A method's statistic, its squared error, degrees of freedom and skewness."""
     own = contributions(values, statistic)
-    own = own.mean(axis=1)[:, None] if paired else own
+    own = own.mean(axis=1)[:, None] if paired is True else own
     v, w, third = moments(own, 1e-12 * np.abs(own).max(), kept(values, statistic))
     d = point(values, statistic)
     return (d, v, v**2 / w, third / v**1.5) if v > 0 else (d, 0.0, 1.0, 0.0)

@@ -385,7 +385,7 @@ class Board:
                 "standard": self.plan.standard and not self.planned.absent(self.scores),
                 "primary_metric": self.primary.model_dump(mode="json", exclude=NOT_LISTED),
                 "ranks_by": self.ranking,
-                "paired": suite.paired,
+                "paired": "runs" if suite.pairing == "runs" else suite.paired,
                 "normalization": {"metric": normalization} | constants.model_dump(mode="json"),
                 "methods": {f"{task}/{name}": of["method"] for task, name, of in made},
                 "task_versions": {task: of["task"]["version"] for task, _, of in made},

@@ -118,7 +118,8 @@ class Manifest(BaseModel):
         schema_version: see :data:`SCHEMA_VERSION`.
         suite, budget: that were run, with the fields that they had then.
         standard: whether the runs are those of the budget, and no method of the suite is missing.
-        primary_metric, ranks_by, paired, normalization: how rows are scored, and ranked.
+        primary_metric, ranks_by, paired, normalization: how rows are scored, and ranked; true is
+            by seeds with all their tasks.
         methods: what was run, by ``task/method``.
         planned: the suite's methods, and the seeds.
         runs: how many were in which state.
@@ -145,7 +146,7 @@ class Manifest(BaseModel):
     standard: bool
     primary_metric: MetricThen
     ranks_by: str
-    paired: bool
+    paired: bool | Literal["runs"]
     normalization: dict[str, Any]
     methods: dict[str, MethodThen]
     planned: Planned
