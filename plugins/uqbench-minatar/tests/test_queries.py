@@ -28,6 +28,7 @@ def test_a_copied_lane_goes_on_as_its_original_with_its_random_numbers_only(game
     copies.copy_lanes(torch.tensor([2]), env, torch.tensor([1]), random_numbers=True)
     copies.copy_lanes(torch.tensor([0]), env, torch.tensor([1]), random_numbers=False)
     now, original = copies.state_dict(), env.state_dict()
+    assert any(not torch.equal(array[0], own[name][0]) for name, array in now.items())  # a copy
     for name, array in now.items():
         assert torch.equal(array[1], own[name][1])  # not named, not touched
         assert torch.equal(array[2], original[name][1])
