@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -172,28 +173,33 @@ class Manifest(BaseModel):
 
 
 def missing_note(scores: Scores, planned: Planned) -> str:
-    """The sentence on planned runs without a score and methods without runs; empty without any."""
+    """Sentences on planned runs without a score and methods without runs; empty without any.
+
+    A cell all of whose runs ended without a value is not missing: its method does not state it.
+    """
     states = {
-        f"{cell.task}/{cell.method}": Counter(cell.without_score("without a value"))
+        f"`{cell.task}/{cell.method}`": Counter(cell.without_score("without a value"))
         for cell in scores.cells
         if cell.scored < len(cell)
     }
+    lacking = {name: of for name, of in sorted(states.items()) if {*of} != {"without a value"}}
     parts = []
-    if states:
+    if lacking:
         named = [
-            f"`{name}` ({', '.join(f'{n} {word}' for word, n in sorted(counts.items()))})"
-            for name, counts in sorted(states.items())
+            f"{name} ({', '.join(f'{n} {word}' for word, n in sorted(counts.items()))})"
+            for name, counts in lacking.items()
         ]
-        more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
-        total = sum(counts.total() for counts in states.values())
-        parts.append(
-            f"{total:,} of {len(scores):,} planned runs have no score: "
-            f"{', '.join(named[:SHOWN])}{more}"
-        )
+        total = sum(counts.total() for counts in lacking.values())
+        parts.append(f"{total:,} of {len(scores):,} planned runs have no score: {_some(named)}")
     absent = [f"`{name}`" for name in planned.absent(scores)]
-    if absent:
-        parts.append(f"methods of the suite without runs here: {', '.join(absent)}")
-    return f"**Missing:** {'; '.join(parts)}." if parts else ""
+    parts += [f"methods of the suite without runs here: {', '.join(absent)}"] * bool(absent)
+    unsaid = f"**Not stated:** {_some(sorted(states.keys() - lacking.keys()))}."
+    missing = f"**Missing:** {'; '.join(parts)}." if parts else ""
+    return " ".join(filter(None, [missing, unsaid * (len(states) > len(lacking))]))
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + f" and {len(names) - SHOWN} more" * (len(names) > SHOWN)
 
 
 def read_manifest(data: bytes, where: str) -> Manifest:

@@ -160,10 +160,12 @@ class BoardView:
     def shown(self, beside: Sequence[str] = ()) -> list[str]:
         """The columns of a table for people, the more important ones first.
 
-        ``beside`` are further ones, behind the score.
+        ``beside`` are further ones, behind the score, or instead of one that most rows do not have.
         """
         ranked = any(line.place for line in self.lines)
-        names = ["rank"] * ranked + ["method", self.ranking, *beside, *self.named, "runs"]
+        known = sum(self.ranking in line.estimates for line in self.lines)
+        score = [self.ranking] * (not beside or 2 * known > len(self.lines))
+        names = ["rank"] * ranked + ["method", *score, *beside, *self.named, "runs"]
         return list(dict.fromkeys(names))
 
     def column(self, name: str, letters: int = 999, *, ends: bool = True) -> Column:

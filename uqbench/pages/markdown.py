@@ -54,11 +54,10 @@ def page(
         kept: texts of tables that are kept, by the names of their files.
     """
     plan, suite, view = board.plan, board.plan.suite, BoardView.of(board)
-    several = len(view.lines) > 1
     better = any(name.startswith(IMPROVEMENT) for name in view.named)
     beside = " but those of unranked rows" * ("unranked" in plan.roles.values())
     adjusted = f"; P(better) is adjusted for all pairs{beside}" * better
-    ranked = f"Ranked by {label(board.ranking)}{adjusted}. " * several
+    ranked = f"Ranked by {label(board.ranking)}{adjusted}. " * (board.ranks and len(view.lines) > 1)
     normalization = suite.normalization[board.primary.normalized_as or board.primary.name]
     parts = [
         GENERATED,
@@ -104,10 +103,8 @@ def _ranking(board: Board, view: BoardView, cost: Sequence[CellCost]) -> str:
 
 
 def _readings(board: Board) -> str:
-    rows = [
-        [f"`{name}`", *map(cell, (reading.chosen, reading.alternative, reading.moved))]
-        for name, reading in board.plan.suite.readings.items()
-    ]
+    known = board.plan.suite.readings.items()
+    rows = [[f"`{n}`", *map(cell, (of.chosen, of.alternative, of.moved))] for n, of in known]
     return titled("Readings of the paper", "reading,chosen,alternative,what moved", rows)
 
 

@@ -11,11 +11,11 @@ import pytest
 import torch
 from torch import Tensor
 from uqbench_minatar.config import N_ACTIONS, GameConfig
-from uqbench_minatar.games import asterix, breakout, space_invaders
+from uqbench_minatar.games import breakout, space_invaders
 from uqbench_minatar.lanes import MinAtarLanes
 from uqbench_minatar.random import seeded
 from uqbench_minatar.tools import shift
-from uqbench_minatar.tools.shift import CHANGES, SWAPPED, Games, Play, rows, script_of, seen_at
+from uqbench_minatar.tools.shift import CHANGES, Games, Play, rows, script_of, seen_at
 
 import uqbench
 from uqbench.agent import Uncertainty
@@ -174,52 +174,6 @@ def test_what_is_seen_in_a_mirror_is_the_picture_of_the_mirrored_state():
         obs = torch.from_numpy(picture(space_invaders, state)).bool()[None]
         seen = CHANGES["mirrored"].seen(obs, "space_invaders")[0]
         assert (seen.numpy() == picture(space_invaders, other)).all()
-
-
-@pytest.mark.parametrize("game", [breakout, asterix])
-def test_two_games_are_the_same_in_a_mirror(game):
-    """A step of the mirrored state by the swapped action is the mirror of the step: no change."""
-    draws = np.random.default_rng(0)
-    for _ in range(500):
-        state = drawn_state(game, draws)
-        other, action = in_a_mirror(game, state), int(draws.integers(N_ACTIONS))
-        stream, same = seeded(0), seeded(0)
-        ends = game.step(state, stream, action, True)
-        assert ends == game.step(other, same, int(SWAPPED[action]), True)
-        assert (other == in_a_mirror(game, state)).all()
-        assert (picture(game, other) == picture(game, state)[..., ::-1]).all()
-
-
-def drawn_state(game, draws):
-    """Any state, without a spawn, which takes both sides alike."""
-    state = np.zeros(game.SIZE, np.int32)
-    if game is breakout:
-        state[[breakout.POSITION, breakout.X, breakout.LAST_X]] = draws.integers(10, size=3)
-        state[[breakout.Y, breakout.LAST_Y]] = draws.integers(9, size=2)
-        state[[breakout.DX, breakout.DY]] = draws.choice([-1, 1], 2)
-        state[breakout.STRIKE], state[breakout.BRICKS] = draws.integers(2), draws.integers(2**30)
-        return state
-    state[asterix.X], state[asterix.Y] = draws.integers(10), draws.integers(1, 9)
-    state[[asterix.SPAWN_SPEED, asterix.SPAWN_TIMER]] = draws.integers(1, 11, 2)
-    state[asterix.MOVE_SPEED], state[asterix.MOVE_TIMER] = draws.integers(1, 6), draws.integers(6)
-    kinds = [asterix.EMPTY, asterix.ENEMY, asterix.GOLD]
-    for first, of in ((asterix.KINDS, kinds), (asterix.COLUMNS, 10), (asterix.DIRECTIONS, [-1, 1])):
-        state[first : first + asterix.SLOTS] = draws.choice(of, asterix.SLOTS)
-    return state
-
-
-def in_a_mirror(game, state):
-    other = state.copy()
-    if game is breakout:
-        columns = [breakout.POSITION, breakout.X, breakout.LAST_X]
-        bricks = f"{int(state[breakout.BRICKS]):030b}"
-        rows_of = [bricks[k : k + 10][::-1] for k in (0, 10, 20)]
-        other[breakout.BRICKS], other[breakout.DX] = int("".join(rows_of), 2), -state[breakout.DX]
-    else:
-        columns = [asterix.X, *range(asterix.COLUMNS, asterix.DIRECTIONS)]
-        other[asterix.DIRECTIONS :] *= -1
-    other[columns] = 9 - state[columns]
-    return other
 
 
 def picture(game, state):

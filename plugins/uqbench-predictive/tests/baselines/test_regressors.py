@@ -1,4 +1,4 @@
-"""Regressors and conformal sets: against scikit-learn, a noise that is known, crepes and MAPIE."""
+"""Regressors and conformal sets: against scikit-learn, a noise that is known, and crepes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
