@@ -92,32 +92,6 @@ def test_a_busy_machine_and_a_stopped_process_are_no_work(groups, waited):
     assert time_left.busy == pytest.approx(waited, rel=0.03)
 
 
-def test_steps_of_what_takes_little_make_no_promise(groups):
-    """A script, which takes a hundredth of all, is seen for long; the learner waits."""
-    script = next(b for (b,) in groups if b.cell.method.name == "fast")
-    learner = next(b for (b,) in groups if b.cell.method.name == "slow")
-    steps, clock = script.budget.steps, 0.0
-    time_left = TimeLeft(
-        [(script,), (learner,)], Known({"fast": 0.1, "slow": 10}), 1, lambda: clock
-    )
-    for batch, seen in ((script, 0.0), (learner, 75.0)):
-        time_left.show(events.Started(batch))
-        for part in (4, 2, 1):
-            time_left.show(events.Progress(batch, steps // part, 100.0 / part, {}))
-        time_left.left()
-        assert time_left.seen == seen
-
-
-def test_the_last_batches_do_not_fill_all_processes(groups):
-    """Three equal batches, two processes: twice one of them, not one and a half."""
-    known, free = Known(dict.fromkeys(["slow", "fast"], 1.0)), []
-    for number in (1, 3):
-        time_left = TimeLeft(groups[:number], known, 2, lambda: 0.0)
-        time_left.left()
-        free.append(time_left.free)
-    assert free == pytest.approx([10 * groups[0][0].budget.steps, 20 * groups[0][0].budget.steps])
-
-
 def test_what_failed_or_belongs_to_others_takes_no_more_time(groups):
     (first,), (second,), (third,) = groups[:3]
     known = Known(dict.fromkeys(["slow", "fast"], 1.0 / first.budget.steps))

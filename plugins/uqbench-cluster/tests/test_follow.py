@@ -61,23 +61,6 @@ def kinds(found: Iterable[Any]) -> list[str]:
     return [type(event).__name__ for event in found]
 
 
-def test_events_come_back_as_they_were_and_the_files_are_removed(host, sent, tmp_path):
-    order, group = sent
-    [batch] = group
-    writer, reported = EventLogWriter(tmp_path, order), []
-
-    def report(event: events.Event) -> None:
-        reported.append(event)
-        writer.add(event)
-
-    execute(group, Store(tmp_path), host, report, 0.0)
-    writer.add(events.Notice(batch, "a word"))
-    followed = list(follow(cluster(), [sent], tmp_path))
-    told = [event for event in reported if not isinstance(event, events.Progress)]
-    assert followed == [*told, events.Notice(batch, "a word")]
-    assert not (tmp_path / ORDERS).exists()
-
-
 def test_progress_is_the_latest_only_and_status_sees_it(sent, tmp_path):
     order, (batch,) = sent
     time = 0.0

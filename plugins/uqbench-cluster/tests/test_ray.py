@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusters import MINE, STEPS, TOY, records, results, steps_taken, variables, wait_for
+from clusters import STEPS, TOY, records, results, steps_taken, variables, wait_for
 from commands import begin
 
 if importlib.util.find_spec("ray") is None:
@@ -181,18 +181,6 @@ def test_a_node_with_another_version_of_a_plugin_refuses_its_runs(cluster, tmp_p
     assert done.returncode == 1
     assert "refused: this machine has another content of toy_uqbench" in done.stderr
     assert all(record["status"] == "failed" for record in records(out).values())
-
-
-def test_a_file_is_a_plugin_on_the_nodes_too(cluster, tmp_path):
-    out, mine = tmp_path / "results", tmp_path / "mine.py"
-    mine.write_text(MINE)
-    common = ("--methods", f"{mine}:Mine", "--tasks", "short", "--seeds", "1")
-    end(start(out, *FAST, *on(cluster)))  # without the file
-    end(start(out, *common, *on(cluster)))
-    here = tmp_path / "here"
-    end(start(here, *common))
-    assert results(here).keys() == {"short/mine/0"}
-    assert results(here).items() <= results(out).items()
 
 
 def test_what_no_node_has_is_refused_at_once(cluster, tmp_path):

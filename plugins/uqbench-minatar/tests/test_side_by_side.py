@@ -8,11 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from uqbench_minatar.config import GAMES, GameConfig
-from uqbench_minatar.lanes import MinAtarLanes
 from uqbench_minatar.side_by_side import GamesSideBySide
 
-from uqbench.environment import TimeLimit
 from uqbench.identity import Run
 from uqbench.registry import Host
 from uqbench.results import Store
@@ -61,37 +58,6 @@ def done(store: Store, run: Run) -> dict[str, Any]:
     record["learning"].pop("random", None)  # random play beside is drawn by batch
     files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "run.json"}
     return {**files, "scalars": record["scalars"], "learning": record["learning"]}
-
-
-def test_a_game_beside_others_steps_as_alone_and_its_further_planes_are_zero() -> None:
-    configs = [GameConfig(game=game) for game in GAMES]
-    seeds = [[10 * k, 10 * k + 1] for k in range(len(GAMES))]
-    limit = TimeLimit(30, "truncation")
-    together, again = (GamesSideBySide(configs, seeds, limit, CPU) for _ in range(2))
-    alone = [MinAtarLanes(c, own, limit) for c, own in zip(configs, seeds, strict=True)]
-
-    def assert_parts(whole: torch.Tensor, parts: list[torch.Tensor]) -> None:
-        for part, own in zip(whole.split(2), parts, strict=True):
-            assert part[:, : own.shape[1]].equal(own)
-            assert not part[:, own.shape[1] :].any()
-
-    again.reset()
-    assert_parts(together.reset()[0], [env.reset()[0] for env in alone])
-    for t in range(80):
-        if t == 40:
-            again.load_state_dict(together.state_dict())
-        actions = torch.arange(10) * (t + 3) % 6
-        outcome = together.step(actions)
-        apart = [env.step(of) for env, of in zip(alone, actions.split(2), strict=True)]
-        for name in ("reward", "terminated", "truncated"):
-            of_each = torch.cat([getattr(one, name) for one in apart])
-            assert getattr(outcome, name).equal(of_each), (name, t)
-        assert_parts(outcome.next_obs, [one.next_obs for one in apart])
-        assert_parts(outcome.obs, [one.obs for one in apart])
-        if t >= 40:
-            resumed = again.step(actions)
-            assert resumed.reward.equal(outcome.reward)
-            assert resumed.obs.equal(outcome.obs)
 
 
 @pytest.mark.parametrize(
