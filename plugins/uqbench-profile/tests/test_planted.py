@@ -92,3 +92,27 @@ def test_the_readme_s_table_of_planted_widths_is_what_the_scores_say(planted):
         rows.append(f"| {name} | " + " | ".join(cells) + " |")
     missing = [row for row in rows if row not in README.read_text("utf-8")]
     assert not missing, "\n".join(rows)
+
+
+def test_what_counting_and_a_sample_variance_are_worth_without_a_posterior():
+    """README: unseen states by any width that is larger for n = 0; disentanglement of formulas."""
+    table = Table.drawn(BANDITS)
+    mean, _ = bandit_scores.posterior(table)
+    count = table.of_kind("data").expand_as(mean)
+    seen = torch.arange(table.rewards.shape[-1]) < count[..., None]
+    around = (table.rewards * seen).sum(-1) / count.clamp(min=1)
+    squares = ((table.rewards - around[..., None]) * seen).square().sum(-1)
+    variance = squares / (count - 1).clamp(min=1)
+
+    def of(width: Tensor) -> Mapping[str, float]:
+        stated = Uncertainty(mean=mean, epistemic_var=width.square(), aleatoric_var=variance)
+        return {name: float(x.mean()) for name, x in bandit_scores.scores(table, stated).items()}
+
+    two_widths = of(torch.where(count > 0, 0.3, 1.0).double())
+    by_sample = of(torch.where(count > 0, (variance / count.clamp(min=1)).sqrt(), 1.0))
+    said = README.read_text("utf-8").replace("\n", " ")
+    assert two_widths["unseen_states"] == 1
+    assert two_widths["epistemic_shape"] == 0
+    assert f"sample variance has {cell(two_widths['disentanglement'])}," in said
+    assert f"s/√n beside it has {cell(by_sample['disentanglement'])}," in said
+    assert by_sample["unseen_states"] < 1  # four rewards may be far apart
