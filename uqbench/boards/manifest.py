@@ -193,7 +193,7 @@ def missing_note(scores: Scores, planned: Planned) -> str:
         parts.append(f"{total:,} of {len(scores):,} planned runs have no score: {_some(named)}")
     absent = [f"`{name}`" for name in planned.absent(scores)]
     parts += [f"methods of the suite without runs here: {', '.join(absent)}"] * bool(absent)
-    unsaid = f"**Not stated:** {_some(sorted(states.keys() - lacking.keys()))}."
+    unsaid = f"**No statement:** {_some(sorted(states.keys() - lacking.keys()))}."
     missing = f"**Missing:** {'; '.join(parts)}." if parts else ""
     return " ".join(filter(None, [missing, unsaid * (len(states) > len(lacking))]))
 

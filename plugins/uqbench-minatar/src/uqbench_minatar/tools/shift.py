@@ -54,7 +54,7 @@ SEED = 30_000
 REFERENCES, QUANTILE, LEAST = 500, 0.9, 3.5
 """Observations that distances are to; of an alarm; standard errors of games that a change is seen.
 
-Of a hundred steps one is that far off by chance in at most 3 of 100 curves.
+One of a hundred steps is that far off by chance in at most 3 of 100 curves.
 """
 HIDDEN = {
     "asterix": asterix.GOLD,
