@@ -1,7 +1,7 @@
 """What a statement about the table of bandits is worth, against the exact posterior.
 
 Every score is 1 for exact Bayes, 0 for one who knows only how the table was drawn, and at least −1.
-What is not stated scores 0. ``score`` is the mean of all. Shapes: ``[L, S, A]``, float64.
+What is not stated has no score. ``score`` is the mean of all. Shapes: ``[L, S, A]``, float64.
 """
 
 from __future__ import annotations
