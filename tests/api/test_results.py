@@ -89,7 +89,7 @@ def test_results_are_indexed_filtered_and_added():
     assert len(both.board()) == len(cartpole.board()) + len(sine.board())
     own = stored["windy-cliff"].filter(methods=["qr-dqn", "safe-path"], tasks="cliff")
     assert set(own.scores["method"]) == set(own.board()["method"]) == {"qr-dqn", "safe-path"}
-    assert len(own.pairs()) == 6 + 5
+    assert len(own.pairs()) == 7 + 6
     for asked, said in (
         (lambda: stored["sin"], "There is no suite 'sin'. Did you mean 'sine'"),
         (lambda: stored["sine", "pper"], "There is no board 'pper'. Did you mean 'paper'"),

@@ -180,7 +180,7 @@ def test_pairs_and_ranks_are_those_of_a_program_that_shares_no_code(folder):
     for a, b in family:
         row = pairs.loc[(a, b)]
         if not drawn:
-            d, v, f, skew = difference(known[a], known[b], by, manifest["paired"] and alike)
+            d, v, f, skew = difference(known[a], known[b], by, alike and manifest["paired"])
             assert row["difference"] == pytest.approx(d, rel=1e-5, abs=1e-9)
             if v == 0 or min(len(known[a]), len(known[b])) < 3:
                 assert np.isnan(row[["difference_low", "difference_high", "p"]].astype(float)).all()
