@@ -18,6 +18,7 @@ from uqbench_leaderboard.check import check, rewrite
 
 import uqbench
 from uqbench.boards import Board, StoredBoard, board_at, gather
+from uqbench.boards.manifest import missing_note
 from uqbench.boards.with_stored import as_run_today
 from uqbench.errors import UqbenchError
 from uqbench.pages.board_folders import all_files, write_files
@@ -71,6 +72,12 @@ def test_a_page_says_which_planned_runs_and_methods_of_the_suite_are_missing(hos
     text = page(board, [], "")
     assert "6 of 6 planned runs have no score: `long/slow` (3 missing), `short/slow`" in text
     assert "methods of the suite without runs here: `fast`." in text
+
+
+def test_what_a_method_does_not_state_is_not_missing():
+    board = StoredBoard.read(Path(__file__).parents[2] / "leaderboards" / "features" / "quick")
+    said = missing_note(board.scores, board.manifest.planned)
+    assert said.startswith("**No statement:** `linear/silent`, `linear/states-nothing`, `ring")
 
 
 def test_a_board_of_fewer_rows_is_not_standard_and_a_check_says_so(board, host, tmp_path, capsys):

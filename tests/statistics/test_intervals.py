@@ -472,8 +472,8 @@ def test_runs_are_compared_one_by_one_where_tasks_have_worlds_of_their_own():
     of, each = paired_difference(a, b, "mean", "runs"), (a - b).var(axis=0, ddof=1) / 6
     assert (of.variance, of.runs) == (pytest.approx(each.sum() / 9), 36)
     assert of.degrees == pytest.approx(each.sum() ** 2 / (each**2 / 5).sum())
-    both = [paired_difference(a[:, :1], b[:, :1], "mean", how) for how in ("runs", "seeds")]
-    assert both[0] == both[1]
+    one = a[:, :1], b[:, :1], "mean"
+    assert paired_difference(*one, "runs") == paired_difference(*one, "seeds")
 
 
 def test_medians_over_tasks_are_compared_on_the_tasks_in_the_middle():
@@ -482,8 +482,7 @@ def test_medians_over_tasks_are_compared_on_the_tasks_in_the_middle():
     a, b = (generator.normal(size=(6, 3)) + means for means in ([0, 5, 10], [0, 10, 5]))
     of = paired_difference(a, b, "median", "runs")
     assert of.estimate == pytest.approx(a[:, 1].mean() - b[:, 2].mean())
-    expected = (a[:, 1].var(ddof=1) + b[:, 2].var(ddof=1)) / 6
-    assert of.variance == pytest.approx(expected)
+    assert of.variance == pytest.approx((a[:, 1].var(ddof=1) + b[:, 2].var(ddof=1)) / 6)
 
 
 def test_the_p_value_is_the_level_at_which_the_interval_ends_at_zero():

@@ -24,7 +24,7 @@ MANIFEST = "manifest.json"
 SCHEMA_VERSION: Literal[4] = 4
 """4 since every other file of the board has its digest; those of 3 list the tables' alone."""
 READ = (3, SCHEMA_VERSION)
-SHOWN = 12
+SHOWN, WITHOUT = 12, "without a value"
 """Cells that a page names as missing; of the others it gives the number."""
 
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -178,15 +178,15 @@ def missing_note(scores: Scores, planned: Planned) -> str:
     A cell all of whose runs ended without a value is not missing: its method does not state it.
     """
     states = {
-        f"`{cell.task}/{cell.method}`": Counter(cell.without_score("without a value"))
+        f"`{cell.task}/{cell.method}`": Counter(cell.without_score(WITHOUT if cell.scored else ""))
         for cell in scores.cells
         if cell.scored < len(cell)
     }
-    lacking = {name: of for name, of in sorted(states.items()) if {*of} != {"without a value"}}
+    lacking = {name: of for name, of in sorted(states.items()) if any(of)}
     parts = []
     if lacking:
         named = [
-            f"{name} ({', '.join(f'{n} {word}' for word, n in sorted(counts.items()))})"
+            f"{name} ({', '.join(f'{n} {word or WITHOUT}' for word, n in sorted(counts.items()))})"
             for name, counts in lacking.items()
         ]
         total = sum(counts.total() for counts in lacking.values())

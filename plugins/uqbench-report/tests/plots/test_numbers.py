@@ -126,21 +126,6 @@ def test_the_band_of_a_share_of_hits_is_wilsons(hits):
         assert found["low"] == found["y"] == found["high"]
 
 
-def test_a_method_has_the_same_color_and_dash_in_every_figure_of_a_board():
-    methods = [f"m{i}" for i in range(12)]
-    seen: dict[str, set[tuple[str, str]]] = {}
-    for drawn in (methods, methods[3:], ["m9", "m1"]):
-        data = pd.DataFrame({"method": drawn, "task": "t", "x": 0.5, "y": 0.5, "low": 0, "high": 1})
-        chart = uncertainty.chart(data, "pit", methods).to_dict(validate=False)
-        line = chart["spec"]["layer"][-1]["encoding"]
-        color, dash = line["color"]["scale"], line["strokeDash"]["scale"]
-        assert sorted(color["domain"]) == sorted(drawn)
-        for name, one, other in zip(color["domain"], color["range"], dash["range"], strict=True):
-            seen.setdefault(name, set()).add((one, str(other)))
-    assert {name: len(drawn) for name, drawn in seen.items()} == dict.fromkeys(methods, 1)
-    assert len(set.union(*seen.values())) == len(methods)
-
-
 def test_names_are_sorted_by_their_numbers_and_numbers_have_a_minus():
     assert sorted(["t-10", "t-4"], key=natural) == ["t-4", "t-10"]
     assert [number(x) for x in (0.5, -12.345, 1234.5, 0.0)] == ["0.500", "−12.3", "1234", "0.000"]
@@ -252,13 +237,6 @@ def test_a_printed_figure_is_as_wide_as_the_paper_with_letters_of_7_points(figur
     assert min(letters(text)) >= 7
     if drawn.name not in ("coverage", "pairs"):  # whose squares do not grow
         assert points > WIDTHS[width] - 7
-
-
-def test_names_that_do_not_fit_a_column_are_refused():
-    drawn = pairs.figure(StoredBoard.read(BOARDS / "fashion" / "ood"))  # of twenty methods
-    with pytest.raises(UqbenchError, match=r"pairs has too many panels .* or --width text"):
-        svg(drawn, width="column")
-    assert min(letters(svg(drawn, width="text"))) >= 7
 
 
 def test_files_of_a_width_have_it_in_their_own_units(tmp_path):
