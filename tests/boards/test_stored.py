@@ -24,6 +24,7 @@ from uqbench.errors import UqbenchError
 from uqbench.pages.board_folders import all_files, write_files
 from uqbench.pages.markdown import page
 from uqbench.results import Folder, Store, files
+from uqbench.results.scores import Score, Scores
 from uqbench.suites import Selection
 
 SELECTION = Selection("toy", "paper", None, None, None, None)
@@ -75,9 +76,11 @@ def test_a_page_says_which_planned_runs_and_methods_of_the_suite_are_missing(hos
 
 
 def test_what_a_method_does_not_state_is_not_missing():
-    board = StoredBoard.read(Path(__file__).parents[2] / "leaderboards" / "features" / "quick")
-    said = missing_note(board.scores, board.manifest.planned)
-    assert said.startswith("**No statement:** `linear/silent`, `linear/states-nothing`, `ring")
+    """None of two runs of "b" has a value, one of "a"."""
+    runs = [Score("t", m, k, "finished", "", v, {}, "") for m, k, v in
+            [("a", 0, 1.0), ("a", 1, None), ("b", 0, None), ("b", 1, None)]]  # fmt: skip
+    said = missing_note(Scores.of(runs), SimpleNamespace(absent=lambda _: []))
+    assert said.endswith("no score: `t/a` (1 without a value). **No statement:** `t/b`.")
 
 
 def test_a_board_of_fewer_rows_is_not_standard_and_a_check_says_so(board, host, tmp_path, capsys):
