@@ -60,7 +60,8 @@ def found(states: str) -> dict[tuple[str, str], dict[str, float]]:
 def test_who_states_what_it_does_not_know_warns_and_wins_by_handing_over():
     of = found("bricks")
     hidden = of["hidden", "stated"]
-    assert hidden["auroc"] > 0.99 > hidden["rise"] == 0 < hidden["fall"]
+    assert hidden["auroc"] > 0.99
+    assert hidden["rise"] == 0 < hidden["fall"]
     assert hidden["life"] < 0.6 * hidden["as_trained"]
     assert hidden["script"] > 1.5 * hidden["life"]  # much to win
     assert hidden["handed"] == pytest.approx(1)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from uqbench_minatar.side_by_side import GamesSideBySide
 
 from uqbench.identity import Run
@@ -19,7 +18,6 @@ from uqbench.runner.interleaving import joined
 from uqbench.runner.process import Stop
 from uqbench.suites import Plan, make_plan, read_suites
 
-CPU = torch.device("cpu")
 STEPS = 64 * 40
 LEARNING = {"learn_period": 64, "target_sync_period": 640, "learning_starts": 200}
 SHORT = {

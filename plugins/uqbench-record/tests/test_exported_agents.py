@@ -12,8 +12,6 @@ from uqbench.agent import Agent
 from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.runner.train.exported_agents import exported_agent
 
-CPU = torch.device("cpu")
-
 
 class Counter(Agent):
     """Acts by a number of its own in each lane, which ``observe`` raises."""

@@ -2,6 +2,7 @@
 
 import tomllib
 import warnings
+from functools import partial
 from importlib.resources import files
 
 import gymnasium
@@ -134,7 +135,7 @@ def test_it_is_gymnasiums_own_cartpole():
 
 
 def test_a_copied_pole_falls_as_its_original_and_rises_again_only_with_its_random_numbers():
-    poles = lambda seeds: CartPoleLanes(CartPoleConfig(), seeds)  # noqa: E731
+    poles = partial(CartPoleLanes, CartPoleConfig())
     check_copied_lanes(poles, lambda env: env._observations(), [1] * 99)
 
 

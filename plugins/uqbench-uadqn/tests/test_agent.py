@@ -220,7 +220,9 @@ def test_ua_dqn_s_gradient_steps_are_those_of_its_formulas(kappa):
             total = total + NOISE**2 / (scale**2 * batch["stored"]) * away
         return total
 
-    stored = lambda: {"stored": agent.replay.stored.double()}  # noqa: E731
+    def stored():
+        return {"stored": agent.replay.stored.double()}
+
     check_steps(agent, networks, "mab", loss, stored, lr=1e-2, eps=1e-3)
 
 

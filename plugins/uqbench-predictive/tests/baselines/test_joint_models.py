@@ -12,7 +12,6 @@ from uqbench_predictive.baselines.laplace import Laplace, LaplaceConfig
 from uqbench_predictive.baselines.mc_dropout import MCDropout, MCDropoutConfig
 from uqbench_predictive.baselines.swag import SWAG, SWAGConfig
 
-CPU = torch.device("cpu")
 SMALL = {"hidden": (8,), "weight_decay": 1.0, "posterior": True}
 NOISE_VAR = 0.25
 METHODS = {
