@@ -110,7 +110,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="frozen",
-            version="3",  # bases of emoji are on one side of a split
+            version="4",  # three emoji of a base at most
             factory="uqbench_predictive.problems.frozen:Frozen",
             config="uqbench_predictive.problems.frozen:FrozenConfig",
         ),

@@ -33,6 +33,8 @@ WORDS: Mapping[str, str] = {
     "energy": "energy", "score": "own score",
 }  # fmt: skip
 """Questions for people, by the names in :data:`uqbench_compare.predictions.registered.ORDERS`."""
+OWN = "score"
+"""The question whose answer by the largest probability itself is no answer of its own."""
 NO_ANSWER = 0.5
 """AUROC of a row that says the same of all inputs in every run: it does not answer the question."""
 
@@ -90,7 +92,12 @@ class Questions(BoardTable):
         for question, metric in asked.items():
             for name, of in own.items():
                 values = of.raw(metric)
-                if roles[name] != "oracle" and values is not None and (values != NO_ANSWER).any():
+                if roles[name] == "oracle" or values is None or (values == NO_ANSWER).all():
+                    continue
+                if question != OWN and roles[name] == "unranked":
+                    continue  # a detector is a network, and answers by its score alone
+                probable = of.raw(asked["msp"]) if question == OWN and "msp" in asked else None
+                if probable is None or roles[name] == "trivial" or (values != probable).any():
                     every[question][name] = values
         trivial = {
             (name, question): values

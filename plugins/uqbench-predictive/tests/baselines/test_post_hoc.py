@@ -138,3 +138,21 @@ def test_what_needs_no_model_knows_inputs_and_shares_of_classes(toy, points, fit
     squares = cosine.predict(points[None]).score[0].square().float()
     assert torch.allclose(squares, 2 - 2 * angles, atol=1e-6)
     assert torch.allclose(norm.predict(points[None]).score[0].float(), points.norm(dim=-1))
+
+
+def test_a_distance_or_a_constant_is_stated_where_methods_state_what_they_do_not_know(
+    toy, points, fit
+):
+    data, values = toy().data([1]), toy(0)
+    said = fit(Inputs, InputsConfig(states=True), toy()).predict(points[None])
+    near, d = said.probs.max(-1), torch.cdist(points[None], data.inputs).min(-1)
+    assert torch.allclose(near.values.float(), 1 / 3 + 2 / 3 / (1 + d.values))
+    assert torch.equal(near.indices, data.targets.gather(1, d.indices))
+    assert torch.equal(said.epistemic, said.total)
+    spread = fit(Inputs, InputsConfig(states=True), values).predict(points[None]).epistemic
+    assert torch.allclose(spread.float(), torch.cdist(points[None], data.inputs).amin(-1) ** 2)
+    told = InputsConfig(score="constant", states=True, constant=0.5)
+    assert (fit(Inputs, told, toy()).predict(points[None]).epistemic == 0.5).all()
+    assert (fit(Inputs, told, values).predict(points[None]).epistemic == 0.25).all()
+    with pytest.raises(ValueError, match="a distance or a constant"):
+        InputsConfig(score="norm", states=True)

@@ -107,6 +107,9 @@ class Quam(Estimator):
                 else setting_b(flat[span], members, weights)
             )
             reached = torch.maximum(highest.amax(0), flat[span]).exp()
+            if self.reference_model is None and predicted.probs is not None:
+                # models outside the radius weigh in the mean, and may say more than those inside
+                reached = torch.maximum(reached, predicted.probs)
             yield replace(predicted, highest=reached)
 
     def _regression(self, points: Tensor) -> Iterator[PredictiveUncertainty]:
