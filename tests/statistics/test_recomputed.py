@@ -221,3 +221,15 @@ def test_probabilities_of_improvement_are_those_of_a_program_that_shares_no_code
         assert row.improvement == pytest.approx(found[0], abs=2e-6)
         stored = [row.improvement_low, row.improvement_high]
         assert stored == pytest.approx([*ends], abs=2e-6, nan_ok=True)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=NAMES)
+def test_tasks_of_boards_that_are_paired_by_runs_are_independent(folder):
+    """Within 3.5 standard errors: of seven boards one would fail by chance in 600 times."""
+    if json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["paired"] != "runs":
+        return
+    known = [of for of in matrices(folder).values() if (np.ptp(of, axis=0) > 1e-9).all()]
+    seeds, tasks = known[0].shape
+    means = np.mean([stats.zscore(of) for of in known if len(of) == seeds], axis=0)
+    pairs = np.atleast_2d(np.corrcoef(means.T))[np.triu_indices(tasks, 1)]
+    assert pairs.sum() <= 3.5 * (len(pairs) / (seeds - 1)) ** 0.5

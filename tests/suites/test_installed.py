@@ -113,3 +113,14 @@ def test_the_sizes_of_an_environment_are_those_that_its_truth_has(host, tasks):
         assert sized <= {*given}
         looked.add(spec.name)
     assert {"gaussian-values", "bandit-table", "feature-worlds", "offline-values"} <= looked
+
+
+SEARCHED = {name: suite for name, suite in SUITES.items() if suite.tuning}
+
+
+@pytest.mark.parametrize("suite", SEARCHED.values(), ids=list(SEARCHED))
+def test_a_table_of_settings_is_of_the_search_that_the_suite_has(suite):
+    first = [row for row in suite.tables.rows if row.rung != 2]
+    assert {row.runs for row in first} == {suite.tuning.seeds}
+    tasks = suite.tuning.tasks or [task.name for task in suite.tasks]
+    assert {row.task for row in first} <= {*tasks}
