@@ -19,6 +19,7 @@ CAPABILITIES: Mapping[str, tuple[str, str]] = {
     "disentanglement": ("disentanglement", "bandit-table"),
     "unseen states": ("unseen_states", "bandit-table"),
     "decisions": ("decisions", "bandit-table"),
+    "decisions, one factor": ("decisions_sized", "bandit-table"),
     "risk control": ("risk_control", "risk-bets"),
 }
 """The metric of each, and how the names of its tasks begin."""
