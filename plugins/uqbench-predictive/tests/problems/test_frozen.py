@@ -91,6 +91,7 @@ def test_targets_are_the_categories_of_the_drawings(folder, monkeypatch):
 def test_a_base_is_on_one_side_and_emoji_that_settings_are_chosen_with_on_neither(folder):
     compared, choosing = Frozen(FrozenConfig()), Frozen(FrozenConfig(choosing=True))
     assert len(choosing.data([0]).inputs[0]) == 11
+    assert [*choosing.evaluation_sets([0])] == ["test"]
     every = [{*np.concatenate(task._split(s)).tolist()} for task in (compared, choosing)
              for s in range(20)]  # fmt: skip
     third = set.union(*every[20:])
@@ -108,6 +109,10 @@ def test_each_emoji_by_itself_has_its_base_on_both_sides(folder):
     data, sets = before.data(range(20)), before.evaluation_sets(range(20))
     shared = [np.isin(b, a).mean() for a, b in zip(data.groups, sets["test"].groups, strict=True)]
     assert np.mean(shared) > 0.2
+
+
+def test_a_base_has_so_many_emoji_at_most_the_first_of_them():
+    assert frozen.few_a_group(np.arange(1, 9), np.arange(9) // 4, 2).tolist() == [1, 2, 4, 5, 8]
 
 
 def test_groups_that_fill_no_part_are_refused():

@@ -72,7 +72,7 @@ class FrozenConfig:
         encoders: features are of EfficientNet-Lite0, or of the first two or three of Lite0, 1 and
             2, one after the other.
         choosing: whether settings are chosen: splits are of the third of the emoji that no
-            comparison sees, half as many in each part.
+            comparison sees, half as many in each part, and ``test`` is the only set.
         apart: what is on one side of a split: all emoji of a ``base`` (man, woman and person with
             one role; clocks; hearts), or each ``emoji`` by itself, which is how splits were before
             and lets a head learn a man and be asked about the woman.
@@ -133,6 +133,8 @@ class Frozen(Dataset):
         for name, version in versions.items():
             one = self._drawn(seeds, 0, version)
             sets[name] = EvaluationSet(one.inputs, one.targets, one.groups)
+            if self.config.choosing:
+                return sets  # settings are chosen by test emoji alone
         found = self._features()
         for name, own in (("near", NEAR), ("far", FAR)):
             offered = np.flatnonzero(found.category == own)
