@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import click
+import commands
 import numpy as np
 import pytest
-from commands import toy_plugin
 
 import uqbench
 from uqbench.api.options import Options
@@ -104,7 +104,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (folder / name).write_bytes(text.encode("latin-1"))
     before = gc.get_threshold()
     with pytest.MonkeyPatch.context() as patch:
-        toy_plugin(patch, "toy,builtin,claims,leaderboard")
+        commands.toy_plugin(patch, "toy,builtin,claims,leaderboard")
         patch.chdir(folder)
         yield folder
     gc.set_threshold(*before)
@@ -127,22 +127,12 @@ def texts(param: click.Parameter) -> Iterator[str]:
     yield from NEAR.get(param.name or "", ())
 
 
-def commands() -> Iterator[tuple[str, click.Command]]:
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if isinstance(command, click.Group):
-            yield from ((f"{name} {own}", of) for own, of in command.commands.items())
-        else:
-            yield name, command
-
-
 def lines() -> Iterator[list[str]]:
     """Command lines that are refused."""
     yield from BY_HAND
-    for name, command in commands():
+    for path, command in commands.every_command(group):
         for param in command.params:
-            base = list(BASE.get(name, []))
+            base = list(BASE.get(" ".join(path), []))
             if isinstance(param, click.Option):
                 for flag in [flag for flag in param.opts if flag in base]:
                     at = base.index(flag)
@@ -150,10 +140,10 @@ def lines() -> Iterator[list[str]]:
                 if param.is_flag:
                     continue
                 for text in texts(param):
-                    yield [*name.split(), *base, f"{max(param.opts, key=len)}={text}"]
+                    yield [*path, *base, f"{max(param.opts, key=len)}={text}"]
             else:
                 for text in texts(param):
-                    yield [*name.split(), *base[1:], "--", text]
+                    yield [*path, *base[1:], "--", text]
 
 
 def there(folder: Path) -> list[tuple[str, int]]:
@@ -181,16 +171,11 @@ def test_a_command_line_that_is_wrong_is_refused_with_a_sentence(here, monkeypat
 
 
 @pytest.mark.parametrize("option", ["--plugin", "--suite-file", "--methods"])
-def test_a_named_file_that_cannot_be_used_ends_the_command(here, option, monkeypatch, capsys):
+def test_a_named_file_that_cannot_be_used_ends_the_command(here, option):
     of_python = [name for name in FILES if name.endswith(".py")]
     for name in of_python if option == "--methods" else [*FILES, "no.py", "no.toml"]:
-        monkeypatch.setenv(local.VARIABLE, "[]")
-        given = ["uqbench", "run", "--suite", "toy", option, name, "--dry-run"]
-        monkeypatch.setattr(sys, "argv", given)
-        with pytest.raises(SystemExit) as end:
-            main()
-        said = capsys.readouterr().err
-        assert end.value.code == 2, name
+        line = ("run", "--suite", "toy", option, name, "--dry-run")
+        said = commands.uqbench(*line, code=2).stderr
         assert name in said
         assert option == "--methods" or LINES.get(name, "") in said, said
 

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import click
@@ -10,10 +9,10 @@ import numba
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from commands import python
+from commands import python, uqbench
 
 from uqbench.api.options import Options
-from uqbench.cli import group, list_, main
+from uqbench.cli import group, list_
 from uqbench.cli.doctor import command
 from uqbench.cli.options import _gathered
 from uqbench.errors import UqbenchError
@@ -162,14 +161,6 @@ def test_an_extra_that_is_not_installed_is_no_fault_and_named_by_what_needs_it(t
     assert "accuracy" in without_torch("score", tmp_path / "p.npz").stdout  # everywhere
 
 
-def call(capsys, monkeypatch, *arguments: object) -> tuple[int, str, str]:
-    monkeypatch.setattr(sys, "argv", ["uqbench", *map(str, arguments)])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    said = capsys.readouterr()
-    return int(ended.value.code or 0), said.out, said.err
-
-
 @pytest.fixture
 def table(tmp_path):
     path = tmp_path / "scores.csv"
@@ -178,46 +169,40 @@ def table(tmp_path):
     return path
 
 
-def test_files_become_a_ranking_json_a_sentence_and_a_board(table, tmp_path, capsys, monkeypatch):
-    code, _, err = call(capsys, monkeypatch, "compare", table)
-    assert code == 2
-    assert "--column score=NAME" in err
+def test_files_become_a_ranking_json_a_sentence_and_a_board(table, tmp_path):
+    assert "--column score=NAME" in uqbench("compare", table, code=2).stderr
     given = ("compare", table, "--column", "score=auc")
-    code, out, _ = call(capsys, monkeypatch, *given, "--write", tmp_path, "--suite-name", "mine")
-    assert code == 0
+    out = uqbench(*given, "--write", tmp_path, "--suite-name", "mine").stdout
     assert "b is significantly better than a on mine · imported" in out
     board = tmp_path / "mine" / "imported"
-    same = 0, "same, to the last digit\n", ""
-    assert call(capsys, monkeypatch, "compare", board, board) == same
-    code, out, _ = call(capsys, monkeypatch, "compare", board, "--pair", "a,b")
+    same = uqbench("compare", board, board)
+    assert (same.stdout, same.stderr) == ("same, to the last digit\n", "")
+    out = uqbench("compare", board, "--pair", "a,b").stdout
     assert out.startswith("a is significantly worse than b")
-    code, out, _ = call(capsys, monkeypatch, *given, "--json")
-    found = json.loads(out)
+    found = json.loads(uqbench(*given, "--json").stdout)
     assert [row["method"] for row in found["ranks"]] == ["b", "a"]
     assert {row["low"] for row in found["intervals"] if row["statistic"] == "median"} == {None}
-    assert call(capsys, monkeypatch, "compare", board, table)[0] == 2
+    uqbench("compare", board, table, code=2)
 
 
-def test_boards_that_differ_end_with_one(table, tmp_path, capsys, monkeypatch):
+def test_boards_that_differ_end_with_one(table, tmp_path):
     given = ("--column", "score=auc", "--suite-name", "mine", "--write")
-    call(capsys, monkeypatch, "compare", table, *given, tmp_path / "one")
+    uqbench("compare", table, *given, tmp_path / "one")
     table.write_text(table.read_text().replace("a,x,4,4", "a,x,4,4.000000001"))
-    call(capsys, monkeypatch, "compare", table, *given, tmp_path / "two")
+    uqbench("compare", table, *given, tmp_path / "two")
     folders = [tmp_path / n / "mine" / "imported" for n in ("one", "two")]
-    code, out, _ = call(capsys, monkeypatch, "compare", *folders)
-    assert code == 1
+    out = uqbench("compare", *folders, code=1).stdout
     assert "1 of 20 shared runs differ\nx/a/4/score: A 4.0, B 4.000000001" in out
 
 
-def test_predictions_are_scored(tmp_path, capsys, monkeypatch):
+def test_predictions_are_scored(tmp_path):
     path = tmp_path / "p.npz"
     np.savez(path, interval=np.tile([0.0, 1.0], (40, 1)), targets=np.linspace(0, 1.2, 40))
-    code, out, _ = call(capsys, monkeypatch, "score", path)
-    assert code == 0
-    head = out.splitlines()[0].split()
-    assert head == ["value", "95", "%", "from", "to", "calibrated", "climatology", "better"]
-    assert "absent: rmse: needs a mean" in out.splitlines()
-    found = json.loads(call(capsys, monkeypatch, "score", path, "--json")[1])
+    lines = uqbench("score", path).stdout.splitlines()
+    head = ["value", "95", "%", "from", "to", "calibrated", "climatology", "better"]
+    assert lines[0].split() == head
+    assert "absent: rmse: needs a mean" in lines
+    found = json.loads(uqbench("score", path, "--json").stdout)
     assert found["absent"]["rmse"] == "needs a mean"
     rows = {row["score"]: row for row in found["scores"]}
     assert rows["width_90"]["value"] == 1

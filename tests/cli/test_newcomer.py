@@ -1,15 +1,15 @@
 """Messages that a newcomer meets: each says what is there and what to type next."""
 
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import click
 import pytest
+from commands import every_command, uqbench
 
 from uqbench.boards.stored import StoredBoard
 from uqbench.boards.with_stored import read_reference
-from uqbench.cli import group, main
+from uqbench.cli import group
 from uqbench.contract.errors import UqbenchError, located
 from uqbench.registry import Host, local, named
 from uqbench.results.folders import Folder
@@ -17,19 +17,9 @@ from uqbench.runner.states import describe
 from uqbench.suites import Selection
 
 
-def commands(of: click.Group, path: tuple[str, ...] = ()):
-    """Each group and command, with its path."""
-    context = click.Context(of)
-    for name in of.list_commands(context):
-        command = of.get_command(context, name)
-        yield (*path, name), command
-        if isinstance(command, click.Group):
-            yield from commands(command, (*path, name))
-
-
 def test_usage_lines_bracket_what_may_be_left_out_and_nothing_else():
     wrong = []
-    for path, command in commands(group):
+    for path, command in every_command(group):
         shown = command.collect_usage_pieces(click.Context(command))
         for one in (p for p in command.params if isinstance(p, click.Argument) and p.nargs == 1):
             piece = one.make_metavar(click.Context(command))
@@ -38,11 +28,8 @@ def test_usage_lines_bracket_what_may_be_left_out_and_nothing_else():
     assert wrong == []
 
 
-def test_a_message_of_several_lines_has_no_tab_made_visible(capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["uqbench", "plugin", "new", "mylab"])
-    with pytest.raises(SystemExit):
-        main()
-    said = capsys.readouterr().err
+def test_a_message_of_several_lines_has_no_tab_made_visible():
+    said = uqbench("plugin", "new", "mylab", code=2).stderr
     assert "agent" in said
     assert r"\t" not in said
 
@@ -121,6 +108,6 @@ def test_a_budget_that_lacks_a_task_is_named_with_the_suite():
 
 
 def test_help_says_that_a_suite_is_required_only_where_it_is():
-    for path, command in commands(group):
+    for path, command in every_command(group):
         suites = [one for one in command.params if one.name == "suite" and one.required]
         assert not (suites and "without --suite" in (command.help or "").lower()), path

@@ -29,12 +29,8 @@ def check_steps(
     more: Callable[[], Tensors] = dict, **adam: float,
 ) -> None:  # fmt: skip
     """Eight steps of an agent are those of ``loss(parameters, batch)`` for what is moving."""
-    own, before, batches, objective = (
-        parameters(networks),
-        parameters(networks),
-        [],
-        agent.objective,
-    )
+    own, before = parameters(networks), parameters(networks)
+    batches, objective = list[Tensors](), agent.objective
 
     def seen(batch: Any) -> Any:
         batches.append({name: x[0].double() for name, x in batch.items()} | more())

@@ -7,10 +7,11 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from uqbench.cli import main
@@ -63,6 +64,18 @@ def python(
         capture_output=True, text=True, check=False)  # fmt: skip
     assert done.returncode == code, done.stdout + done.stderr
     return done
+
+
+def every_command(
+    of: click.Group, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Each group and command below a group, with its path."""
+    context = click.Context(of)
+    for name in of.list_commands(context):
+        command = of.get_command(context, name)
+        yield (*path, name), command
+        if isinstance(command, click.Group):
+            yield from every_command(command, (*path, name))
 
 
 def install(folder: Path, name: str, version: str, entry_points: str, requires: str = "") -> None:

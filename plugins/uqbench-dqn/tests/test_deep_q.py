@@ -80,16 +80,6 @@ def test_learning_every_fourth_step_from_clipped_rewards_with_centered_rmsprop()
     assert agent.replay.gather(torch.arange(24)[None])["reward"][0].tolist() == [1.0, -1.0] * 12
 
 
-@pytest.mark.parametrize(
-    ("kernel", "message"),
-    [((3, 3, 3), "same number of convolutions"), ((8, 4), "a kernel of 4 does not fit")],
-)
-def test_convolutions_that_do_not_fit_are_refused(kernel, message):
-    info = EnvironmentInfo(spaces.Box(0, 1, (4, 10, 10)), 3, 0.99, 100)
-    with pytest.raises(ValueError, match=message):
-        DQN(info, [0], DQNConfig(channels=(8, 6), kernel=kernel), CPU)
-
-
 # --- the Bellman target on a table of values -----------------------------------------------------
 
 STATES, ACTIONS = 3, 2

@@ -22,8 +22,8 @@ SUPPORT = of.C51Config(atoms=11, v_min=-2.0, v_max=10.0)
 OBS = torch.rand(2, 7, 5, generator=torch.Generator().manual_seed(0)) * 2 - 1
 
 
-def made(kind: Any, config: Any, hidden: tuple[int, ...] = (9, 7)) -> Any:
-    return kind(INFO, [5, 2], replace(config, hidden=hidden), torch.device("cpu"))
+def made(kind: Any, config: Any, hidden: tuple[int, ...] = (9, 7), info: Any = INFO) -> Any:
+    return kind(info, [5, 2], replace(config, hidden=hidden), torch.device("cpu"))
 
 
 def stated(kind: Any, config: Any) -> Uncertainty:
@@ -66,18 +66,8 @@ def test_a_categorical_law_starts_at_its_atom_nearest_to_zero():
     torch.testing.assert_close(predicted.mean, torch.full((2, 7, 3), expected))
 
 
-NO_STARTS = [
-    (DQN, of.DQNConfig(start="paired"), "even number of units in the last hidden layer"),
-    (VDQN, of.VDQNConfig(start="zero"), "VDQN has no start = 'zero'"),
-]
-
-
-@pytest.mark.parametrize(("kind", "config", "message"), NO_STARTS)
-def test_a_start_that_an_agent_cannot_have_is_refused(kind, config, message):
-    with pytest.raises(ValueError, match=message):
-        made(kind, config)
-
-
+IMAGES = {"kind": DQN, "info": EnvironmentInfo(spaces.Box(0, 1, (4, 10, 10)), 3, 0.99, 100)}
+THREE, TWO = (of.DQNConfig(channels=(8, 6), kernel=kernel) for kernel in ((3, 3, 3), (8, 4)))
 REFUSED = [
     (of.RNDConfig, {"bonus": -1.0}, "bonus >= 0 and features >= 1, got -1.0 and 16"),
     (of.BootstrappedDQNConfig, {"heads": 1}, "at least 2 heads, got 1"),
@@ -87,6 +77,10 @@ REFUSED = [
     (of.C51Config, {"v_min": 2.0, "v_max": 1.0}, "v_min < v_max"),
     (of.VDQNConfig, {"likelihood_std": 0.0}, "likelihood_std must be positive"),
     (of.VDQNConfig, {"samples": 1}, "at least 2 samples"),
+    (made, {"kind": DQN, "config": of.DQNConfig(start="paired")}, "even .* the last hidden layer"),
+    (made, {"kind": VDQN, "config": of.VDQNConfig(start="zero")}, "VDQN has no start = 'zero'"),
+    (made, IMAGES | {"config": THREE}, "same number of convolutions"),
+    (made, IMAGES | {"config": TWO}, "a kernel of 4 does not fit"),
 ]
 
 

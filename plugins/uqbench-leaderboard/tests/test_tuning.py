@@ -22,7 +22,7 @@ from uqbench.boards.protocol import departures
 from uqbench.errors import UqbenchError
 from uqbench.pages.board_view import BoardView
 from uqbench.pages.markdown import page
-from uqbench.suites import Plan, parse_suite
+from uqbench.suites import Plan
 from uqbench.suites.tuning import Tables, Tried, outcomes, read_table, table
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"
@@ -191,6 +191,7 @@ WRONG = [
     ("configurations = 6", "configurations = 5", "tuning.configurations"),
     ('budget = "smoke"', 'budget = "smok"', "smoke"),
     ("[budgets.tuned]", "[budgets.tuning]", "its budget is called 'tuning'"),
+    (TUNING.partition("[budgets")[0], "", r"tuned: it is tuned: expected \[tuning\], too"),
 ]
 
 
@@ -204,13 +205,6 @@ def test_a_search_that_is_small_or_meets_a_boards_seeds_is_refused(options, befo
         Session(options).plan()
 
 
-def test_a_tuned_budget_needs_a_search(host):
-    text = (TOY / "toy_uqbench" / "toy.toml").read_text()
-    text = text.replace("[budgets.paper]", '[budgets.paper]\ntuned = "only"')
-    with pytest.raises(UqbenchError, match=r"paper: it is tuned: expected \[tuning\], too"):
-        parse_suite(text, host, "toy.toml")
-
-
 def test_the_search_is_every_setting_on_seeds_of_its_own(options):
     plan = search(options).plan()
     assert (plan.name, plan.standard, plan.budget.ranks) == ("tuning", True, False)
@@ -218,33 +212,30 @@ def test_the_search_is_every_setting_on_seeds_of_its_own(options):
     assert {cell.method.name.partition("[")[0] for cell in plan.cells} == {"climber"}
     assert {cell.config.learning_rate for cell in plan.cells} == {*RATES}
     assert len(plan.runs) == 6 * 2 * 2
-    with pytest.raises(UqbenchError, match=r"those of \[tuning\]"):
-        search(replace(options, seeds=3))
-    with pytest.raises(UqbenchError, match="no search space for slow"):  # it has no such field
-        search(replace(options, methods=("slow",)))
 
 
-SPACES = [
-    ("climber", ("climber",), "no search space for climber"),
+FEW = {"climber": {"learning_rate": uqbench.grid(1.0, 2.0)}}
+EMPTY = "\n[search_spaces.{}]\n"
+NO_SEARCHES = [
+    ("", {"seeds": 3}, r"those of \[tuning\]"),
+    ("", {"methods": ("slow",)}, "no search space for slow"),  # it has no such field
+    ("", {"methods": ("climber",), "settings": FEW}, "expected 6 to 6 settings"),
+    (EMPTY.format("climber"), {"methods": ("climber",)}, "no search space for climber"),
     # a method, not an agent
-    ("slow", None, r"search_spaces\.slow: there is no agent or estimator"),
+    (EMPTY.format("slow"), {}, r"search_spaces\.slow: there is no agent or estimator"),
 ]
 
 
-@pytest.mark.parametrize(("space", "methods", "said"), SPACES)
-def test_a_space_that_is_empty_or_of_no_agent_is_refused(options, space, methods, said):
-    own = adding(options, f"\n[search_spaces.{space}]\n", methods=methods)
+@pytest.mark.parametrize(("text", "changed", "said"), NO_SEARCHES)
+def test_a_search_of_other_seeds_or_without_a_space_is_refused(options, text, changed, said):
     with pytest.raises(UqbenchError, match=said):
-        search(own)
+        search(adding(options, text, **changed))
 
 
 def test_what_is_set_takes_the_place_of_the_space_within_the_same_number_of_settings(options):
     values = uqbench.grid(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
     own = replace(options, settings={"climber": {"learning_rate": values}}, methods=("climber",))
     assert {cell.config.learning_rate for cell in search(own).plan().cells} == {*values.values}
-    few = replace(own, settings={"climber": {"learning_rate": uqbench.grid(1.0, 2.0)}})
-    with pytest.raises(UqbenchError, match="expected 6 to 6 settings"):
-        search(few)
 
 
 def written(options: Options, scores: dict[str, tuple[float, float]], version: str = "1") -> None:

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 import torch
+from commands import toy_plugin
 from toy_runs import first_batch, plan_of, planted
 
 from uqbench.agent import Agent, LoopAgent
@@ -28,7 +29,6 @@ from uqbench.suites import Queries, read_suites
 from uqbench.testing.capture import simulated
 from uqbench.testing.worlds import RotatingPixels
 
-TOY = Path(__file__).parents[2] / "toy"
 DQN = {"learning_starts": 4, "batch_size": 4, "heads": 3, "hidden": [8]}
 QUERIES = Queries(states=3, early_states=2, rollouts=2, tail=0.9)
 WORLDS = {  # plugins, suite, budget, task, method, steps, settings, changes of the budget
@@ -125,8 +125,7 @@ class Writes(Honest):
 def trained(world, deed, patch, folder, seeds=(0, 1)):
     """The runs, one a lane, and the store, of an agent behind one that does a deed."""
     plugins, name, budget, task, method, steps, settings, changes = WORLDS[world]
-    patch.syspath_prepend(str(TOY))
-    patch.setenv("UQBENCH_PLUGINS", plugins)
+    toy_plugin(patch, plugins)
     host = Host.load()
     suite = read_suites(host, check=(name,)).suite(name)
     own = next(m for m in suite.methods if m.name == method)
@@ -274,8 +273,7 @@ class WritesAndPlays(Plays):
 
 @pytest.mark.parametrize("actors", [1, 2])
 def test_a_method_that_owns_its_loop_writes_into_arrays_of_its_own(actors, tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,tabular,builtin")
+    toy_plugin(monkeypatch, "toy,tabular,builtin")
     found = []
     for made in (Plays, WritesAndPlays):
         for name, task in (("toy", "long"), ("deepsea", "deepsea-4")):

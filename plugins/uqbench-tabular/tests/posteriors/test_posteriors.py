@@ -13,7 +13,7 @@ from uqbench.lanes import generators
 # -- the Dirichlet -------------------------------------------------------------------------------
 
 
-N = 40_000
+CPU, N = torch.device("cpu"), 40_000
 
 
 def generator(seed: int = 0) -> np.random.Generator:
@@ -60,9 +60,7 @@ def test_the_variance_of_an_expectation_is_that_of_samples():
 
 def test_sampled_mean_rewards_have_the_moments_of_student_t():
     """Var μ = β / (λ (α − 1)); for the paper's prior 3/8."""
-    prior = normal_gamma.NormalGamma(
-        *(torch.tensor([v], dtype=torch.float64) for v in (0.0, 4.0, 3.0, 3.0))
-    )
+    prior = normal_gamma.NormalGamma.filled((1,), (0.0, 4.0, 3.0, 3.0), CPU)
     after = normal_gamma.normal_gamma_update(prior, torch.tensor([2.0], dtype=torch.float64))
     for parameters, mean, var in ((prior, 0.0, 0.375), (after, 0.4, 4.6 / (5 * 2.5))):
         samples = normal_gamma.sample_mean(parameters, [generator()], N)[0].numpy()
@@ -81,26 +79,15 @@ def test_student_t_variables_are_scipys():
 
 def test_marginal_and_predictive_are_the_known_student_t_distributions():
     """Quantiles against scipy's, with location and scale in closed form; scale 1/2 of the prior."""
-    model = normal_gamma.NormalGamma(
-        *(torch.tensor(v, dtype=torch.float64) for v in (1.0, 4.0, 3.0, 3.0))
-    )
-    t = torch.tensor(stats.t(6).ppf(0.9))
-    assert normal_gamma.marginal_of_mean(model, t).item() == pytest.approx(
-        stats.t(6, 1.0, 0.5).ppf(0.9)
-    )
+    model = normal_gamma.NormalGamma.filled((), (1.0, 4.0, 3.0, 3.0), CPU)
+    t, marginal = torch.tensor(stats.t(6).ppf(0.9)), stats.t(6, 1.0, 0.5)
+    assert normal_gamma.marginal_of_mean(model, t).item() == pytest.approx(marginal.ppf(0.9))
     scale = (3 * 5 / (4 * 3)) ** 0.5
     assert normal_gamma.predictive(model, t).item() == pytest.approx(stats.t(6, 1, scale).ppf(0.9))
-    assert (
-        normal_gamma.variance_of_mean(model).item()
-        == pytest.approx(stats.t(6, 1.0, 0.5).var())
-        == 0.375
-    )
+    assert normal_gamma.variance_of_mean(model).item() == pytest.approx(marginal.var()) == 0.375
 
 
 # -- over MDPs -----------------------------------------------------------------------------------
-
-
-CPU = torch.device("cpu")
 
 
 def history(lanes: int = 2, length: int = 300) -> list[tuple[torch.Tensor, ...]]:
@@ -114,13 +101,10 @@ def history(lanes: int = 2, length: int = 300) -> list[tuple[torch.Tensor, ...]]
     return [step() for _ in range(length)]
 
 
-def prior(lanes: int, counts: float = 1.0, rewards=(0.0, 4.0, 3.0, 3.0)) -> MDPPosterior:
-    """The paper's prior by default."""
-    return MDPPosterior.prior((lanes, 3, 2), counts=counts, rewards=rewards, device=CPU)
-
-
-def learned(steps, counts=1.0, rewards=(0.0, 4.0, 3.0, 3.0)):
-    posterior = prior(len(steps[0][0]), counts, rewards)
+def learned(steps, rewards=(0.0, 4.0, 3.0, 3.0)):
+    """From the paper's prior by default."""
+    lanes = len(steps[0][0])
+    posterior = MDPPosterior.prior((lanes, 3, 2), counts=1.0, rewards=rewards, device=CPU)
     for step in steps:
         posterior = posterior.updated(*step)
     return posterior
