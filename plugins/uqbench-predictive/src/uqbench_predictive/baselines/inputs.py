@@ -93,7 +93,8 @@ class Inputs(Estimator):
         if self.config.score == "constant":
             return torch.full(flat.shape[:2], self.config.constant, dtype=torch.float64)
         if self.config.score == "norm":
-            return flat.norm(dim=-1).double()
+            norm: Tensor = flat.norm(dim=-1)
+            return norm.double()
         return torch.cat([nearest(part, known) for part in flat.split(ROWS, dim=1)], 1)
 
     def _flat(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
