@@ -31,9 +31,9 @@ class InputsConfig:
             same of inputs scaled to length 1; ``norm``, the Euclidean norm of the input; or
             ``constant``, one number for all inputs.
         states: whether the number is the epistemic part, too: its square as a variance, and as it
-            is about a reference model. Of classes without one the nearest training input's class
-            has the probability ``1 / (1 + d)`` at distance d, the rest of which is shared by all
-            classes, and the entropy is the epistemic part; of a constant that is the constant.
+            is about a reference model. Without one the nearest training input's class has the
+            probability ``1 / (1 + d)`` at distance d, the rest is shared by all classes, and the
+            entropy is the epistemic part; a constant is that part by itself.
         constant: of ``constant``: nats, or a standard deviation.
     """
 
@@ -121,6 +121,6 @@ def nearest(inputs: Tensor, known: Tensor, neighbor: int = 1) -> Tensor:
 
 
 def distances(inputs: Tensor, known: Tensor) -> Tensor:
-    """Of ``[L, M, D]`` and ``[L, n, D]``: ``[L, M, n]``."""
+    """Distances of ``[L, M, D]`` from ``[L, n, D]``: ``[L, M, n]``."""
     exact = "donot_use_mm_for_euclid_dist"  # without cancellation, and the same for any lanes
     return torch.cdist(inputs.double(), known.double(), compute_mode=exact)
