@@ -108,6 +108,7 @@ def test_each_question_has_its_own_best_and_its_own_comparison_with_the_distance
 def test_a_row_that_says_the_same_of_all_inputs_does_not_answer(told):
     (mi,) = (one for one in told.answers if one.question == "mi")
     assert {*mi.means} == {"deep-ensemble", "random-forest"}
+    assert ["deep-knn" in one.means for one in told.answers] == [False, False, False, True]
     assert "| `network` | **0." not in told.section.partition("mutual")[2].splitlines()[0]
 
 

@@ -100,3 +100,10 @@ def test_a_proposal_proportional_to_the_integrand_has_no_variance_and_theorem_1_
     variance = asymptotic_variance(integrand, posterior, 1.0)
     bound = 4 * (posterior * (integrand / posterior).square()).sum()  # equation 5, times N
     assert 0 < variance < bound
+
+
+def test_the_highest_probability_is_no_less_than_the_mean_where_no_model_is_accepted(toy, points):
+    """Models outside the radius have weight in setting (a), and say more than the reference."""
+    search = {"search_steps": 9, "slack": 0.0, "penalty": 1e-6, "search_rate": 0.1}
+    said = fitted(toy(), [1], 300, temperature=10.0, **search).predict(points[None])
+    assert (said.highest >= said.probs).all()
